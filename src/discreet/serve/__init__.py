@@ -1,1 +1,1 @@
-"""The same functions, over the wire."""
+"""The server: the same functions over the PostgreSQL protocol and HTTP."""

@@ -1,4 +1,4 @@
-"""A custodian accepts stores and settings as they are: what they may have forgotten counts as happened."""
+"""Acceptance of stores and settings by the custodian: what they may have lost counts as happened."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from discreet.stores.seal import Seal
 def accept_stores(
     stores: ServerStores, key: WrappingKey | None, *, act: KeyAction, reason: str
 ) -> list[str]:
-    """Seal stores and settings as they are, and return what is held back because of that.
+    """Seal stores and settings as they are, and return which restrictions follow from that.
 
-    Where a store is behind what others know of it, or was changed by somebody without the key, budgets
-    count as spent, or nobody enters, until the custodian says otherwise.
+    Where a store is behind what others know of it, or was changed without the key, budgets count as
+    spent, or logins are suspended, until the custodian confirms.
 
     Raises:
-        LedgerFailed: the ledger does not agree with itself, so that it cannot be accepted.
+        LedgerFailed: the ledger is inconsistent, so it cannot be accepted.
         JournalBroken: entries of the journal are missing or were changed.
     """
     stores.ledger.verify()
@@ -41,7 +41,7 @@ def accept_stores(
         told.append("Budgets count as spent until: discreet budget --reopen REASON")
     if "control store" in doubtful:
         suspend_logins(stores.control, f"rights were put back or replaced ({reason})", at=act.at)
-        told.append("Nobody enters until: discreet user confirm DIR --reason TEXT")
+        told.append("Logins are suspended until: discreet user confirm DIR --reason TEXT")
     settle_heads(
         stores, Event(act.at, "key", user=act.by, protocol="cli", reason=f"accept: {reason}")
     )
@@ -49,7 +49,7 @@ def accept_stores(
 
 
 def settle_heads(stores: ServerStores, event: Event) -> None:
-    """Let all stores count as the latest from now on, and write down who said so."""
+    """Make all stores count as the latest from now on, and record who decided it."""
     stores.accept()
     stores.journal.record(replace(event, heads=stores.heads()))
     stores.pin()

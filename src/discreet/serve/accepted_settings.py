@@ -1,4 +1,4 @@
-"""Settings in a server's folder that its custodian accepted: with a key, others are refused."""
+"""Settings files accepted by the custodian: with a key, others are refused."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ _PUBLIC_KEY = "keys/journal.pub"
 
 
 def accept_settings(control: ControlStore, settings: Settings) -> None:
-    """Write down what the files of settings in the folder hold now."""
+    """Record the content of the settings files in the folder."""
     control.put(KIND, place_name(settings, "settings"), _digest_files(settings))
 
 
 def require_accepted(control: ControlStore, settings: Settings) -> None:
-    """Refuse files of settings that are not those that were accepted; the first ones are.
+    """Refuse settings files that differ from the accepted ones; on first start they are accepted.
 
     Raises:
-        StoreFailed: a file was changed, put in or taken out.
+        StoreFailed: a file was changed, added or removed.
     """
     known = control.get(KIND, place_name(settings, "settings"))
     found = _digest_files(settings)
     if known is None or known == {name: found[name] for name in found if name != _PUBLIC_KEY}:
-        accept_settings(control, settings)  # the journal's key was made by this start
+        accept_settings(control, settings)  # the journal's key was created by this start
         return
     changed = sorted({name for name, _ in set(known.items()) ^ set(found.items())})
     if changed:
@@ -50,7 +50,7 @@ def _digest_files(settings: Settings) -> dict[str, str]:
 
 
 def _trusted_files(settings: Settings) -> list[Path]:
-    """Return the files that decide whom and what a server believes."""
+    """Return the files that decide whom and what a server trusts."""
     ldap = settings.ldap
     named = [settings.policy, settings.client_ca, ldap.authorities if ldap else None]
     own = [settings.place(FILE), settings.place(_PUBLIC_KEY)]

@@ -1,4 +1,4 @@
-"""Copies of a server's folder: whole, consistent, and never a way to forget what was spent."""
+"""Backups of a server's folder: complete, consistent, and no way to undo spending."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ CONTROL = "control.sqlite"
 LEDGER = "ledger.sqlite"
 JOURNAL = "journal.sqlite"
 MANIFEST = "manifest.json"
-# In this order: the books are as new as the data at least, and the journal tells of all of them.
+# In this order: ledger and rights are at least as new as the data, and the journal covers all.
 _STORES = (CONTROL, LEDGER, JOURNAL)
 _FOLDERS = ("keys", "tls")
 _LEFTOVERS = ("-wal", "-shm", "-journal", ".wal")
@@ -38,7 +38,7 @@ _LEFTOVERS = ("-wal", "-shm", "-journal", ".wal")
 
 @dataclass(frozen=True)
 class Backup(Result):
-    """What a backup holds; `ledger` is the number of its ledger's entries."""
+    """The content of a backup; `ledger` is the number of its ledger's entries."""
 
     file: str
     at: str
@@ -57,14 +57,14 @@ class BackupHead:
 def write_backup(
     folder: Path, target: Path, *, at: datetime, database: ServedDuckDB | None = None
 ) -> Backup:
-    """Copy what is in a server's folder into one file, which only its owner can read.
+    """Copy a server's folder into one file, which only its owner can read.
 
-    `database` is given by a server that runs; otherwise nobody may have the data open meanwhile.
+    `database` is given by a running server; otherwise no process may have the data open meanwhile.
 
     Raises:
-        SourceNotFound: the folder is no server's.
-        LockedSource: a server that runs has the data open.
-        OutputRefused: the file is there already, or cannot be written.
+        SourceNotFound: the folder is not a server's.
+        LockedSource: a running server has the data open.
+        OutputRefused: the file exists already, or cannot be written.
     """
     if not any((folder / name).is_file() for name in (*_STORES, DATA)):
         raise SourceNotFound(f"{folder} is not the folder of a server: it holds none of its files.")
@@ -84,10 +84,10 @@ def write_backup(
 
 
 def read_backup(file: Path) -> Backup:
-    """Return what a backup holds.
+    """Return the content of a backup.
 
     Raises:
-        UnreadableSource: it is no backup, or is damaged.
+        UnreadableSource: it is not a backup, or is damaged.
     """
     with _open_archive(file) as archive:
         return _backup_from_manifest(file, _read_archive_manifest(archive, file))
@@ -97,7 +97,7 @@ def _copy_folder(folder: Path, copy: Path, database: ServedDuckDB | None) -> Non
     def control() -> None:
         _copy_known(folder, copy, CONTROL)
 
-    # Nobody defines tables between the copies of the data and of the rights that go with them.
+    # No tables are defined between the copies of the data and of their rights.
     if database is not None:
         database.backup(copy / DATA, beside=control)
     else:
@@ -141,7 +141,7 @@ def _copy(source: Path, target: Path) -> None:
 
 
 def copy_store(source: Path, target: Path) -> None:
-    """Copy an SQLite file as of one moment, also while others write to it."""
+    """Copy an SQLite file as of one moment, even while others write to it."""
     try:
         with closing(sqlite3.connect(source)) as read, closing(sqlite3.connect(target)) as written:
             read.backup(written)
@@ -152,7 +152,7 @@ def copy_store(source: Path, target: Path) -> None:
 
 @contextmanager
 def lock_data_file(data: Path) -> Generator[None]:
-    """Keep DuckDB from opening the data meanwhile, and refuse if somebody has."""
+    """Keep DuckDB from opening the data meanwhile, and refuse if it is open already."""
     if not data.is_file():
         yield
         return
@@ -196,7 +196,7 @@ def _pack(copy: Path, manifest: dict[str, Any], target: Path) -> None:
                 archive.add(copy / name, name, filter=_without_owner)
         out.flush()
         os.fsync(out.fileno())
-    target.hardlink_to(packed)  # fails if somebody wrote the file meanwhile
+    target.hardlink_to(packed)  # fails if the file was written meanwhile
 
 
 def _without_owner(entry: tarfile.TarInfo) -> tarfile.TarInfo:
@@ -228,10 +228,10 @@ def _read_archive_manifest(archive: tarfile.TarFile, file: Path) -> dict[str, An
 
 
 def unpack(file: Path, made: Path, names: Collection[str] | None = None) -> None:
-    """Put what a backup holds, or those of the named files that it holds, into a folder.
+    """Extract a backup, or those of the named files that it holds, into a folder.
 
     Raises:
-        UnreadableSource: it is no backup, or is damaged.
+        UnreadableSource: it is not a backup, or is damaged.
     """
     with _open_archive(file) as archive:
         for name, digest in _read_archive_manifest(archive, file)["files"].items():
@@ -260,7 +260,7 @@ def _read_ledger_head(ledger: Path) -> BackupHead | None:
             found = raw.execute("SELECT sequence, hash FROM discreet_ledger").fetchone()
     except sqlite3.Error:
         raise UnreadableSource(
-            f"{ledger} is damaged: nobody can tell what was spent. Move it away first."
+            f"{ledger} is damaged: what was spent is unknown. Move it away first."
         ) from None
     return None if found is None else BackupHead(*found)
 
@@ -277,4 +277,4 @@ def _digest_file(path: Path) -> str:
 
 
 def _damaged_backup(file: Path) -> UnreadableSource:
-    return UnreadableSource(f"{file} is no backup of a server, or is damaged. Name another file.")
+    return UnreadableSource(f"{file} is damaged, or not a backup of a server. Name another.")

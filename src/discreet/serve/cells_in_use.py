@@ -1,4 +1,4 @@
-"""Which cells, in the data and in backups, still need a version of a key."""
+"""Cells, in the data and in backups, that still need a version of a key."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _MOST_NAMED = 5
 
 @dataclass(frozen=True)
 class CellsInUse:
-    """How many cells of a column need one of the versions that were asked about."""
+    """How many cells of a column need one of the given versions."""
 
     table: str
     column: str
@@ -35,13 +35,13 @@ class CellsInUse:
 
     @property
     def again(self) -> str:
-        """The statement that encrypts them anew."""
+        """The statement that re-encrypts them."""
         return f"ALTER TABLE {self.table} ALTER COLUMN {self.column} SET ENCRYPTED WITH KEY"
 
 
 @dataclass(frozen=True)
 class ServerData:
-    """A server's data as a command beside it opens them."""
+    """A server's data, opened by a command while the server is stopped."""
 
     settings: Settings
     control: ControlStore
@@ -52,7 +52,7 @@ class ServerData:
         """Open the data, or a copy of the embedded file.
 
         Raises:
-            LockedSource: a server that runs has the file open.
+            LockedSource: a running server has the file open.
         """
         own = path or self.settings.place(DATA)
         is_embedded = path is not None or self.settings.database is None
@@ -68,7 +68,7 @@ def refuse_in_use(
     """Refuse to destroy versions of a key that cells of the data or of a backup need.
 
     Raises:
-        KeyInUse: they are needed, or it cannot be told; the message says what to do.
+        KeyInUse: they are needed, or that is unknown; the message says what to do.
     """
     _refuse_cells(data, key_id, versions)
     needing = [file for file in backups if _backup_needs_key(data, file, key_id, versions)]
@@ -129,7 +129,7 @@ def _encrypted_columns(authority: Authority) -> list[tuple[str, str, tuple[str, 
 
 
 def _backup_needs_key(data: ServerData, file: Path, key_id: str, versions: Collection[int]) -> bool:
-    """Return whether a backup holds such cells; one that cannot be looked into counts as if it did."""
+    """Return whether a backup holds such cells; an unreadable backup counts as if it did."""
     try:
         if DATA not in read_backup(file).files:
             return False
@@ -154,6 +154,6 @@ def _copy_needs_key(data: ServerData, copy: Path, key_id: str, versions: Collect
 
 def _unknown_use(why: str) -> KeyInUse:
     return KeyInUse(
-        f"Whether cells need the retired versions cannot be told: {why}. Name the database that the "
+        f"Whether cells need the retired versions is unknown: {why}. Name the database that the "
         "server serves: --database URL"
     )

@@ -1,4 +1,4 @@
-"""The folder of a server: only its owner may look into it or change what the server believes."""
+"""The folder of a server: only its owner may read it or change what the server trusts."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from pathlib import Path
 from discreet.writing import make_private_folder, require_private
 
 _SECRET_FOLDERS = ("keys", "tls", "backups")
-_PUBLIC = (".crt", ".pub")  # halves of keys that anybody may have
+_PUBLIC = (".crt", ".pub")  # public keys and certificates
 _SECRET = (".sqlite", ".key", ".sqlite-wal", ".sqlite-shm", ".duckdb")
 
 
 def make_folder(data: Path) -> None:
-    """Make a server's folder, or refuse one that others can look into.
+    """Create a server's folder, or refuse one that others can read.
 
     Raises:
-        OutputRefused: it cannot be made.
+        OutputRefused: it cannot be created.
         UnprotectedFile: others can read or change it, or something in it.
     """
     make_private_folder(data)
@@ -27,7 +27,7 @@ def require_protected(data: Path) -> None:
     """Refuse a server's folder if others can read it, or change anything in it.
 
     Raises:
-        UnprotectedFile: they can; the message shows the command that ends it.
+        UnprotectedFile: they can; the message shows the command that protects it.
     """
     if not data.is_dir():
         return

@@ -1,4 +1,4 @@
-"""The server's life: it listens to both protocols until it is told to stop."""
+"""The server's main loop: it listens to both protocols until it is stopped."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ if TYPE_CHECKING:
     from discreet.serve.startup import OpenedServer
 
 GRACE = 5.0  # seconds for statements to end
-RECOVERING = 5.0  # seconds between looks whether another gateway crashed within a definition
-SPARE = 8  # threads, so that health is always told
+RECOVERING = 5.0  # seconds between checks whether another gateway crashed within a definition
+SPARE = 8  # threads, so that health checks are always answered
 
 
 def open_tls(settings: Settings) -> Tls | None:
-    """Return TLS as the settings say; a certificate of our own is made where none is given.
+    """Return TLS as configured; without a certificate, a self-signed one is created.
 
     Raises:
-        WrongUsage: Others could listen: only loopback may go without TLS.
+        WrongUsage: Only loopback may be used without TLS.
     """
     if settings.plain:
         if not settings.is_loopback:
@@ -101,10 +101,10 @@ async def serve_until_stopped(
 
 
 async def _keep_recovering(house: Server) -> None:
-    """Make up for what gateways leave half done when they crash, while this one lives."""
+    """Complete definitions that crashed gateways left unfinished, while this one runs."""
     while True:
         await asyncio.sleep(RECOVERING)
-        with contextlib.suppress(DiscreetError):  # what cannot be reached is told by statements
+        with contextlib.suppress(DiscreetError):  # statements report what cannot be reached
             await asyncio.to_thread(house.recover)
             await asyncio.to_thread(house.pin)
 
@@ -118,7 +118,7 @@ async def _start_http(opened: OpenedServer, tls: Tls | None) -> tuple[int, Any, 
     from discreet.serve.http.timeouts import limited_protocol
 
     class Quiet(uvicorn.Server):
-        """A server that leaves signals to us."""
+        """An HTTP server that leaves signals to us."""
 
         @contextlib.contextmanager
         def capture_signals(self) -> Generator[None]:
@@ -140,7 +140,7 @@ async def _start_http(opened: OpenedServer, tls: Tls | None) -> tuple[int, Any, 
         h11_max_incomplete_event_size=64 << 10,
     )
     config.load()
-    # Each request that is let in has a thread: otherwise forty slow ones would stop all others.
+    # Each accepted request has a thread: otherwise forty slow ones would block all others.
     current_default_thread_limiter().total_tokens = settings.limits.connections + SPARE
     if tls is not None:
         config.ssl = tls.context
@@ -165,7 +165,7 @@ def _bind_socket(host: str, port: int) -> socket.socket:
 
 
 def _port_refused(host: str, port: int, error: OSError, *, option: str) -> OutputRefused:
-    # What asyncio says of a port that is taken has the address in it once more.
+    # asyncio's message about a port in use repeats the address.
     code = error.errno or 0
     is_known = code in errno.errorcode
     reason = os.strerror(code) if is_known else error.strerror or "it cannot be used"

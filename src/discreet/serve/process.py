@@ -1,4 +1,4 @@
-"""The process that serves: no core dump, no debugger, and memory that is overwritten when it is freed."""
+"""The server's process: no core dump, no debugger, and freed memory is overwritten."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from pathlib import Path
 
 _PR_SET_DUMPABLE = 4
 _MARK = "DISCREET_OVERWRITES_MEMORY"
-# Every object of Python and Arrow is freed by the C library, which overwrites what is freed, at once:
-# its per-thread cache would keep small pieces as they are.
+# Every object of Python and Arrow is freed by the C library, which overwrites freed memory at once:
+# its per-thread cache would keep small blocks unchanged.
 _OVERWRITING = {
     "PYTHONMALLOC": "malloc",
     "ARROW_DEFAULT_MEMORY_POOL": "system",
@@ -24,10 +24,10 @@ _PROGRAMS = ("discreet", "__main__.py")
 
 
 def protect() -> None:
-    """Let no core dump be written, and no other process of this user look into this one.
+    """Disable core dumps, and access to this process by other processes of this user.
 
-    Where the system has no such switch, nothing happens. An administrator of the machine can still
-    read the memory of every process.
+    Where the system has no such switch, this has no effect. An administrator of the machine can
+    still read the memory of every process.
     """
     with contextlib.suppress(OSError, ValueError):
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
@@ -36,9 +36,9 @@ def protect() -> None:
 
 
 def overwrite_freed_memory() -> None:
-    """Start the program once more so that freed memory is overwritten; return if it already is.
+    """Restart the program so that freed memory is overwritten; return if it already is.
 
-    How memory is allocated is decided when Python starts. The process keeps its number.
+    The allocator is configured when Python starts. The process keeps its number.
     """
     command = restart_command(sys.orig_argv, sys.argv, os.environ)
     if command is not None:
@@ -50,7 +50,7 @@ def overwrite_freed_memory() -> None:
 def restart_command(
     original: Sequence[str], arguments: Sequence[str], environment: Mapping[str, str]
 ) -> list[str] | None:
-    """Return the command that starts this program again, None where it must not be.
+    """Return the command that restarts this program, None where it must not be restarted.
 
     >>> restart_command(["python", "/bin/discreet", "serve"], ["/bin/discreet", "serve"], {})[1:]
     ['/bin/discreet', 'serve']

@@ -1,4 +1,4 @@
-"""A server's folder as a backup has it, and what was spent, revoked or written down since as it is now."""
+"""Restoring a server's folder from a backup, while spending, revocations and journal are kept."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ _MOST_NAMED = 5
 
 @dataclass(frozen=True)
 class RestoreChoices:
-    """What becomes of what is known in the folder and not in the backup.
+    """What happens to what the folder knows and the backup does not.
 
-    `forget` is why it may be forgotten; empty means that it may not.
+    `forget` is the reason why it may be forgotten; empty means that it may not.
     """
 
     keep_ledger: bool = False
@@ -39,7 +39,7 @@ class RestoreChoices:
 
 @dataclass(frozen=True)
 class UnknownHistory:
-    """Whether anything tells that nothing was spent, or revoked, since the backup was made."""
+    """Whether there is evidence that nothing was spent, or revoked, since the backup was made."""
 
     spending: bool
     rights: bool
@@ -53,19 +53,19 @@ def restore(
     choices: RestoreChoices,
     settle: Callable[[Path, UnknownHistory], None],
 ) -> tuple[Path | None, UnknownHistory]:
-    """Put back what a backup holds; return where what was in `folder` is now, and what nobody knows.
+    """Restore a backup; return where the old `folder` is now, and what is unknown.
 
-    `settle` gets the restored folder before it takes its place.
+    `settle` gets the restored folder before it replaces the old one.
 
     Guarantee: what the folder's ledger, control store and journal know, or a witness does, is not forgotten
-    unless `choices.forget`: a ledger or rights that are newer than the backup's are kept if the choices
-    say so, and otherwise nothing is restored. The journal is always kept. Where nothing tells what
-    happened since, that is returned.
+    unless `choices.forget`: a ledger or rights newer than the backup's are kept if the choices
+    say so, and otherwise nothing is restored. The journal is always kept. Where there is no evidence
+    what happened since, that is returned.
 
     Raises:
         OutputRefused: the folder is in use, or knows of spending or rights that the backup does not.
-        UnreadableSource: the file is no backup, or is damaged.
-        LedgerFailed: the backup's ledger does not agree with itself.
+        UnreadableSource: the file is not a backup, or is damaged.
+        LedgerFailed: the backup's ledger is inconsistent.
     """
     folder = folder.absolute()
     if folder.is_dir() and any(folder.iterdir()) and not replace:
@@ -103,7 +103,7 @@ def _carry_over(folder: Path, made: Path, choices: RestoreChoices) -> UnknownHis
 
 
 def _known_heads(folder: Path, made: Path) -> list[Mapping[str, str]]:
-    """Return how far ledger and control store were, as told by what the backup did not bring."""
+    """Return the heads of ledger and control store known from outside the backup."""
     found: list[Mapping[str, str]] = []
     if (folder / JOURNAL).is_file():
         with closing(Journal(folder / JOURNAL)) as journal:
@@ -116,7 +116,7 @@ def _known_heads(folder: Path, made: Path) -> list[Mapping[str, str]]:
 def _settle_ledger(
     folder: Path, made: Path, choices: RestoreChoices, heads: list[Mapping[str, str]]
 ) -> bool:
-    """Keep the ledger that is there, or the backup's; return whether nobody knows what was spent."""
+    """Keep the existing ledger, or the backup's; return whether spending is unknown."""
     current, restored = folder / LEDGER, made / LEDGER
     if not current.is_file():
         return restored.is_file() and not _is_latest_ledger(restored, heads)
@@ -152,7 +152,7 @@ def _is_latest_ledger(restored: Path, heads: list[Mapping[str, str]]) -> bool:
 def _settle_rights(
     folder: Path, made: Path, choices: RestoreChoices, heads: list[Mapping[str, str]]
 ) -> bool:
-    """Keep the rights that are there, or the backup's; return whether nobody knows what was revoked."""
+    """Keep the existing rights, or the backup's; return whether revocations are unknown."""
     current, restored = folder / CONTROL, made / CONTROL
     if not current.is_file():
         return restored.is_file() and not _are_latest_rights(restored, heads)
@@ -180,7 +180,7 @@ def _are_latest_rights(restored: Path, heads: list[Mapping[str, str]]) -> bool:
 
 
 def _includes_all(store: AuthenticatedStore, name: str, heads: list[Mapping[str, str]]) -> bool:
-    """Return whether the heads name a store at all, and it is as far as each of them says."""
+    """Return whether the heads name a store, and it has reached each of them."""
     known = [read_store_head(each[name]) for each in heads if name in each]
     return bool(known) and all(map(store.includes, known))
 
@@ -202,7 +202,7 @@ def _verify_ledger(ledger: Path) -> None:
 
 
 def _exchange_folders(folder: Path, made: Path) -> Path | None:
-    """Put `made` where `folder` is, and return where that went."""
+    """Move `made` to `folder`, and return where the old folder went."""
     before = None
     if folder.exists():
         if any(folder.iterdir()):

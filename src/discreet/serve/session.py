@@ -1,4 +1,4 @@
-"""What a front end may ask of a session: the one interface of the PostgreSQL protocol and of HTTP."""
+"""The interface of a session, used by the PostgreSQL protocol and by HTTP."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from discreet.guard.statements.statement import CopyOut, Statement
 
 @dataclass(frozen=True)
 class Notice:
-    """A message beside the answer, such as its price."""
+    """A message beside the result, such as its cost."""
 
     severity: Literal["NOTICE", "WARNING", "INFO"]
     message: str
@@ -24,10 +24,10 @@ class Notice:
 
 @dataclass(frozen=True)
 class PreparedStatement:
-    """A statement that may run: what it takes and what it returns, known without running it.
+    """A statement that may run: its parameters and result columns, known without running it.
 
-    `parameters` are PostgreSQL's type names. `fields` is None when no rows come back. `plan` is the
-    session's own business.
+    `parameters` are PostgreSQL's type names. `fields` is None when no rows are returned. `plan` is
+    internal to the session.
     """
 
     statement: Statement
@@ -38,11 +38,11 @@ class PreparedStatement:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What running a statement gave.
+    """The result of a statement.
 
-    `tag` is PostgreSQL's command tag, such as `INSERT 0 3`; for rows that a portal hands out in
+    `tag` is PostgreSQL's command tag, such as `INSERT 0 3`; for rows that a portal returns in
     parts, the front end writes `SELECT n` itself. `table` has exactly the columns of `fields`, by
-    position. `copy` says that rows go out as COPY data.
+    position. `copy` marks rows that are sent as COPY data.
     """
 
     tag: str
@@ -56,30 +56,30 @@ TransactionStatus = Literal["I", "T", "E"]  # idle, in a transaction, in a faile
 
 
 class Session(Protocol):
-    """One connected user. Calls block; one at a time, but for `cancel`.
+    """One connected user. Calls block, one at a time, except `cancel`.
 
-    Every method raises `StatementFailed` for what the user did wrong or may not do. What is decided
+    Every method raises `StatementFailed` for errors of the user and missing rights. Every decision
     is in the journal before a method returns.
     """
 
     @property
     def user(self) -> str:
-        """Who logged in."""
+        """The logged-in user."""
         ...
 
     @property
     def transaction_status(self) -> TransactionStatus:
-        """What ReadyForQuery says."""
+        """The transaction status in ReadyForQuery."""
         ...
 
     @property
     def reported(self) -> Mapping[str, str]:
-        """Settings that the protocol tells as ParameterStatus, such as TimeZone, by name."""
+        """Settings that the protocol reports as ParameterStatus, such as TimeZone, by name."""
         ...
 
     @property
     def idle_in_transaction(self) -> float | None:
-        """For how many seconds at most it wants to be idle in a transaction; None when it does not say."""
+        """The session's limit in seconds on being idle in a transaction; None when it has none."""
         ...
 
     def split(self, text: str) -> Sequence[Statement]:
@@ -89,9 +89,9 @@ class Session(Protocol):
     def prepare(
         self, statement: Statement, declared: Sequence[str | None] = ()
     ) -> PreparedStatement:
-        """Return what a statement takes and returns; nothing is executed or charged.
+        """Return the parameters and result columns of a statement; nothing is executed or charged.
 
-        `declared` are the types of parameters as far as the client said.
+        `declared` are the types of parameters as far as the client declared them.
         """
         ...
 
@@ -100,19 +100,19 @@ class Session(Protocol):
         ...
 
     def check(self, prepared: PreparedStatement) -> None:
-        """Refuse to hand out more rows of a statement that has run, if it is no longer permitted."""
+        """Refuse to return more rows of a statement that has run, if it is no longer permitted."""
         ...
 
     def start_block(self) -> None:
-        """Open an implicit transaction, unless one is open: until `finish_block` all or nothing."""
+        """Open an implicit transaction, unless one is open, until `finish_block`."""
         ...
 
     def finish_block(self, *, failed: bool = False) -> None:
-        """Commit the implicit transaction, or undo it; an explicit one stays open."""
+        """Commit the implicit transaction, or roll it back; an explicit one stays open."""
         ...
 
     def cancel(self) -> None:
-        """Stop what runs now, from another thread: it fails with 57014."""
+        """Cancel the running statement, from another thread: it fails with 57014."""
         ...
 
     def close(self) -> None:

@@ -1,4 +1,4 @@
-"""How a server runs: read once, from flags and from `server.yaml` in its folder."""
+"""A server's settings: read once, from flags and from `server.yaml` in its folder."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ OWN_KEY = "keys/master.key"  # the server's own key, where none is named
 
 
 class ServerLimits(BaseModel):
-    """What one client may take from the others."""
+    """Limits on one client's use of the server."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -39,7 +39,7 @@ class ServerLimits(BaseModel):
 
 
 class DirectorySettings(BaseModel):
-    """An LDAP server that knows passwords; `{user}` stands for the name, escaped."""
+    """An LDAP server that checks passwords; `{user}` stands for the name, escaped."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -55,7 +55,7 @@ class DirectorySettings(BaseModel):
 
 
 class AuditSettings(BaseModel):
-    """What of a statement the journal keeps."""
+    """How much of a statement the journal keeps."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -66,7 +66,7 @@ class AuditSettings(BaseModel):
 
 
 class Settings(BaseModel):
-    """Everything a server is started with; paths that are not absolute lie in `data`."""
+    """All settings of a server; relative paths are relative to `data`."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -82,12 +82,12 @@ class Settings(BaseModel):
     certificate: Path | None = None
     private_key: Path | None = None
     client_ca: Path | None = None
-    plain: bool = False  # loopback only: no TLS at all
+    plain: bool = False  # loopback only: no TLS
     key_file: Path | None = None
     admin: str = "admin"
     revoke_scope: Literal["owner", "grantor"] = "owner"
     null_label: Literal["clearance", "key"] = "clearance"
-    epsilon: str | None = None  # what a question costs where a session does not say
+    epsilon: str | None = None  # the cost of a query where the session sets none
     delta: str | None = None
     quantum: float = Field(default=0.0, ge=0)
     limits: ServerLimits = ServerLimits()
@@ -110,10 +110,10 @@ class Settings(BaseModel):
 
 
 def read_settings(data: Path, **flags: Any) -> Settings:
-    """Return the settings of the folder `data`; what is given here wins over its file.
+    """Return the settings of the folder `data`; arguments override its file.
 
     Raises:
-        WrongUsage: The file cannot be read, or a setting makes no sense; the message names it.
+        WrongUsage: The file cannot be read, or a setting is invalid; the message names it.
     """
     file = data / FILE
     written: dict[str, Any] = {}

@@ -1,4 +1,4 @@
-"""From a folder and settings to a house that can be entered; made anew on the first start."""
+"""Start of a server from its folder and settings; a new folder is set up on the first start."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ PASSWORD = "DISCREET_ADMIN_PASSWORD"  # noqa: S105 (the name of a variable)
 
 @dataclass(frozen=True)
 class OpenedServer:
-    """A house with its door, and the tables of the policy that were brought in just now."""
+    """A server with its authenticator, and the tables of the policy that were just loaded."""
 
     server: Server
     authenticator: RuleAuthenticator
@@ -58,15 +58,15 @@ def open_server(
     clock: Callable[[], datetime] = lambda: datetime.now(UTC),
     show_password: Callable[[str], None] = lambda _: None,
 ) -> OpenedServer:
-    """Open what lies in the server's folder; what is missing is made.
+    """Open the stores in the server's folder; missing ones are created.
 
-    `show_password` is called with the administrator's if it was made up here: at once, since nobody
-    could log in if what comes after it fails.
+    `show_password` is called with a generated administrator's password: at once, since no one could
+    log in if a later step fails.
 
     Raises:
         SourceNotFound: The database cannot be reached.
         UnprotectedFile: Others can read the folder, or change something in it.
-        WrongUsage: Settings contradict each other or what is there.
+        WrongUsage: Settings contradict each other or the existing data.
         StoreFailed: A store cannot be used.
         InvalidKey: The data are encrypted under another key.
     """
@@ -97,9 +97,9 @@ def open_server(
 
 
 def _require_authentic(stores: ServerStores, vault: SessionVault) -> None:
-    """Refuse stores that are not as they were written, or were put back to an earlier state.
+    """Refuse stores that were changed, or were reset to an earlier state.
 
-    With a key this is proven; without one, whoever can write to all of them can deceive it.
+    With a key this is proven; without one, write access to all of them can deceive it.
     """
     settings = stores.settings
     if vault.seal is not None:
@@ -123,7 +123,7 @@ def _open_database(settings: Settings, vault: SessionVault) -> Database:
             result_bytes=settings.limits.result_bytes,
         )
     except StatementFailed:
-        pass  # said to whoever sends statements, and there is none yet
+        pass  # an error for clients, of which there are none yet
     raise SourceNotFound(
         "The database that is to be served cannot be reached. Is it running, and are host, port, user "
         "and password in its URL right?"
@@ -131,7 +131,7 @@ def _open_database(settings: Settings, vault: SessionVault) -> Database:
 
 
 def _finish_opening(house: Server, show_password: Callable[[str], None]) -> OpenedServer:
-    """Bring a house that was opened to where it can be entered."""
+    """Prepare an opened server for sessions."""
     house.recover()
     _first_start(house, show_password)
     imported = _import_tables(house)
@@ -178,7 +178,7 @@ def _authenticator_settings(settings: Settings) -> AuthenticationSettings:
 
 
 def _first_start(house: Server, show_password: Callable[[str], None]) -> None:
-    """Make the administrator if there is nobody yet; show the password if it was made up here."""
+    """Create the administrator if there is no role yet; show a generated password."""
     authority = house.control.authority()
     if authority.roles:
         return
@@ -199,7 +199,7 @@ def _first_start(house: Server, show_password: Callable[[str], None]) -> None:
 
 
 def _record_setting(house: Server, what: str) -> None:
-    """Tell the journal what starting does to rights, before it is done."""
+    """Record in the journal how starting changes rights, before it does."""
     admin = house.settings.admin
     house.journal.record(
         Event(
@@ -209,7 +209,7 @@ def _record_setting(house: Server, what: str) -> None:
 
 
 def _import_tables(house: Server) -> tuple[str, ...]:
-    """Bring the tables of the policy in, or know them where they are; return their names."""
+    """Load the tables of the policy, or register existing ones; return their names."""
     if house.policy is None:
         return ()
     authority = house.control.authority()
@@ -239,7 +239,7 @@ def _import_table(house: Server, table: model.TablePolicy) -> Relation:
     physical = (*database.prefix, "public", name)
     is_file = table.source is None or not table.source.startswith((*POSTGRES, SPARK))
     if is_file and database.name == "duckdb":
-        # A table that is there was loaded, whole, by a start that did not end.
+        # An existing table was loaded completely by an earlier start that did not finish.
         if physical not in database.tables():
             _copy(house, table, physical)
     elif is_file and table.source is not None:
@@ -290,7 +290,7 @@ def _copy(house: Server, table: model.TablePolicy, physical: tuple[str, ...]) ->
 
 
 def table_folder(house: Server) -> Path:
-    """Return where the policy's files lie."""
+    """Return the folder of the policy's files."""
     path = house.policy.path if house.policy else None
     return path.parent if path else Path()
 

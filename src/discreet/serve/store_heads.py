@@ -1,7 +1,7 @@
-"""How far each store is, told to the others: one that was put back to an earlier state is found out.
+"""The head of each store, stored in the others: a store reset to an earlier state is detected.
 
-The journal's entries and checkpoints tell how far control store and ledger were, and the control store how
-far ledger and journal were. Copies of checkpoints at a witness also find out a folder that was put back
+The journal's entries and checkpoints hold the heads of control store and ledger, and the control store
+those of ledger and journal. Copies of checkpoints at a witness also detect a folder that was reset
 as a whole.
 """
 
@@ -41,19 +41,19 @@ class ServerStores:
     journal: Journal
 
     def heads(self) -> dict[str, str]:
-        """Return how far control store and ledger are, for the journal."""
+        """Return the heads of control store and ledger, for the journal."""
         return {
             "control": self.control.newest_head().text,
             "ledger": self.ledger.newest_head().text,
         }
 
     def pin(self) -> None:
-        """Tell the control store how far ledger and journal are."""
+        """Store the heads of ledger and journal in the control store."""
         self._pin_head("ledger", self.ledger.newest_head())
         self._pin_head("journal", self.journal.newest_head())
 
     def behind(self, *, key: Ed25519PublicKey | None = None) -> dict[str, str]:
-        """Return which stores are behind what others know of them, each with who knows it."""
+        """Return which stores are behind what others know of them, each with the evidence."""
         found: dict[str, str] = {}
         for name in ("ledger", "journal"):
             pinned = self.control.get(KIND, place_name(self.settings, name))
@@ -66,7 +66,7 @@ class ServerStores:
         return found
 
     def accept(self) -> None:
-        """Let all of them count as the latest, whatever the others know."""
+        """Make all of them count as the latest, whatever the others know."""
         for name in ("ledger", "journal"):
             self.control.delete(KIND, place_name(self.settings, name))
         for path in self.settings.audit.witness:
@@ -78,7 +78,7 @@ class ServerStores:
 
         def change(old: Mapping[str, Any] | None) -> Mapping[str, Any]:
             if old is not None and StoreHead(**old).is_at_least(head):
-                return old  # another gateway was further
+                return old  # another gateway was ahead
             return new
 
         place = place_name(self.settings, name)
@@ -113,10 +113,10 @@ class ServerStores:
 
 
 def refuse_behind(stores: ServerStores, *, key: Ed25519PublicKey | None = None) -> None:
-    """Refuse stores that were put back to an earlier state.
+    """Refuse stores that were reset to an earlier state.
 
     Raises:
-        StoreFailed: one was; the message says which, who knows it, and what to do.
+        StoreFailed: one was; the message names it, the evidence, and what to do.
     """
     behind = stores.behind(key=key)
     if behind:
@@ -124,14 +124,14 @@ def refuse_behind(stores: ServerStores, *, key: Ed25519PublicKey | None = None) 
             f"the {name} was replaced or put back: {why}" for name, why in behind.items()
         )
         raise StoreFailed(
-            f"The server is not started, because {told}. Restore the latest one. If it is lost, say so: "
+            f"The server is not started, because {told}. Restore the latest one. If it is lost, run: "
             f"discreet key accept {stores.settings.data} --reason TEXT; budgets then count as spent, and "
-            "nobody enters, until you say otherwise."
+            "logins are suspended, until you confirm."
         )
 
 
 def witnessed_heads(path: Path) -> Mapping[str, str]:
-    """Return how far control store and ledger were, as the newest checkpoint at a witness says."""
+    """Return the heads of control store and ledger in the newest checkpoint at a witness."""
     found = [checkpoint for checkpoint in _read_witness(path) if checkpoint.heads]
     return max(found, key=lambda checkpoint: checkpoint.size).heads if found else {}
 
@@ -143,9 +143,9 @@ def _read_witness(path: Path) -> list[Checkpoint]:
 
 
 def place_name(settings: Settings, store: str) -> str:
-    """Return under which name the control store knows a store of this server."""
+    """Return the name under which the control store knows a store of this server."""
     place = settings.ledger if store == "ledger" else settings.journal
     if settings.control is None:
-        return store  # nobody else has this control store
+        return store  # no other server has this control store
     where = place or f"{socket.gethostname()} {settings.data.absolute()}"
     return f"{store} {hashlib.sha256(where.encode()).hexdigest()[:16]}"

@@ -200,7 +200,7 @@ def test_a_copy_of_a_table_has_no_new_budget_under_its_id(open_server, connect, 
             ann.run(f"CREATE {copy} mine AS SELECT * FROM visits")
     admin.run("CREATE TABLE stays AS SELECT * FROM visits")
     admin.run("GRANT AGGREGATE ON stays TO ann WITH BUDGET (EPSILON 1)")
-    with pytest.raises(StatementFailed, match="does not say whose rows"):
+    with pytest.raises(StatementFailed, match="does not define the unit"):
         ann.run("SELECT count(*) FROM stays WHERE ward = 'a'")
     server.server.close()
     (tmp_path / "policy.yaml").write_text(table.replace("  visits:", "  stays:"))

@@ -1,4 +1,4 @@
-"""What clients ask about the server itself: pg_catalog and information_schema, by what a user may see."""
+"""The system catalog: pg_catalog and information_schema, limited to what a user may see."""
 
 from discreet.serve.catalog.catalog import SystemCatalog
 

@@ -1,4 +1,4 @@
-"""What a query on the catalog may be made of; anything else is refused before DuckDB sees it."""
+"""The allow-list of catalog queries; anything else is refused before DuckDB sees it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Calls of PostgreSQL's functions, as DuckDB can answer them."""
+"""Calls of PostgreSQL's functions, translated for DuckDB."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from discreet.serve.catalog.store import stored_name
 if TYPE_CHECKING:
     from discreet.serve.catalog.session import CatalogSession
 
-# Functions that have nothing to tell here, by DuckDB's type of their answer.
+# Functions that always return NULL here, by DuckDB's type of their result.
 _NOTHING: Mapping[str, str] = {
     **dict.fromkeys(
         (
@@ -120,7 +120,7 @@ def as_texts(array: exp.Expr) -> exp.Expr:
 
 @dataclass
 class CallRewriter:
-    """Rewrites calls, and remembers which of our functions they need."""
+    """Rewrites calls, and records which of our functions they need."""
 
     session: CatalogSession
     needed: set[tuple[str, int]] = field(default_factory=set[tuple[str, int]])
@@ -137,7 +137,7 @@ class CallRewriter:
         return call_function(stored_name(name, len(arguments)), *given)
 
     def rewrite(self, name: str, arguments: list[exp.Expr]) -> exp.Expr:
-        """Return what a call means here.
+        """Return the translation of a call.
 
         Raises:
             StatementFailed: 42883, there is no such function for so many arguments.
@@ -193,10 +193,10 @@ class CallRewriter:
         return call_function("list_extract", values, place)
 
     def configure(self, name: exp.Expr, value: exp.Expr, _: exp.Expr) -> exp.Expr:
-        """Return set_config() of what changes nothing here; a query cannot change a session.
+        """Return set_config() for settings without effect here; a query cannot change a session.
 
         Raises:
-            StatementFailed: 0A000, that is what SET is for.
+            StatementFailed: 0A000, SET must be used instead.
         """
         if name.name.lower() in _IDLE:
             return cast_to(value, "VARCHAR")
@@ -204,11 +204,11 @@ class CallRewriter:
 
 
 def is_catalog_function(name: str) -> bool:
-    """Whether there is a function of that name here."""
+    """Whether a function of that name exists here."""
     return any(name in names for names in (_OWN_NAMES, _NOTHING, _ALWAYS, _OTHERS, TABLES))
 
 
-# Functions that stand where tables do; whoever rewrites tables knows what they return.
+# Functions in place of tables; the code that rewrites tables knows what they return.
 TABLES = frozenset(
     {
         *("pg_get_keywords", "pg_timezone_names", "pg_show_all_settings", "pg_partition_ancestors"),
@@ -219,7 +219,7 @@ _OWN_NAMES = frozenset(name for name, _ in FUNCTIONS if not name.startswith("_")
 
 
 def no_function(name: str) -> StatementFailed:
-    """Return the failure that PostgreSQL has for an unknown function."""
+    """Return PostgreSQL's error for an unknown function."""
     return StatementFailed("42883", f"function {name} does not exist")
 
 
@@ -227,9 +227,9 @@ def _expand_array(_: CallRewriter, array: exp.Expr) -> exp.Expr:
     return call_function("unnest", call_function("pgm_expandarray", array))
 
 
-# Settings that drivers turn off while they ask the catalog.
+# Settings that drivers turn off while they query the catalog.
 _IDLE = frozenset({"jit"})
-# How many arguments count, of functions that also take how prettily to write.
+# The number of significant arguments of functions that also take a pretty-printing flag.
 _SHORTENED: Mapping[str, int] = {
     "pg_get_viewdef": 1,
     "pg_get_triggerdef": 1,

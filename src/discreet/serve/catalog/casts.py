@@ -1,4 +1,4 @@
-"""Casts to and from the types that stand for numbers of things: `'patients'::regclass`, `oid::regtype`."""
+"""Casts to and from the OID alias types: `'patients'::regclass`, `oid::regtype`."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def duck_type(name: str) -> str:
     """Return DuckDB's type for one of pg_type's.
 
     Raises:
-        StatementFailed: 42704, there is no such type here.
+        StatementFailed: 42704, there is no such type.
     """
     if is_array(name):
         return f"{duck_type(name[1:])}[]"
@@ -69,14 +69,14 @@ def duck_type(name: str) -> str:
 
 @dataclass
 class CastRewriter:
-    """Rewrites casts; what of it is shown as a name is found before anything is rewritten."""
+    """Rewrites casts; which OIDs are shown as names is determined before the rewriting."""
 
     snapshot: CatalogSnapshot
     calls: CallRewriter
     _shown: set[int] = field(default_factory=set[int])
 
     def find_shown(self, tree: exp.Query) -> None:
-        """Remember which numbers of things are read as names: in the result, and as texts."""
+        """Record which OIDs are shown as names: in the result, and as texts."""
         for select in _select_branches(tree):
             for each in select.expressions:
                 self._mark_shown(each.unalias())
@@ -97,11 +97,11 @@ class CastRewriter:
             self._shown.add(id(node))
 
     def column(self, node: exp.Column) -> exp.Expr:
-        """Return a column; the number of a function as its name where it is shown."""
+        """Return a column; the OID of a function as its name where it is shown."""
         return self.shown(node, node)
 
     def shown(self, node: exp.Expr, new: exp.Expr) -> exp.Expr:
-        """Return what `node` was rewritten to: the number of a thing as its name where it is shown."""
+        """Return the rewritten `node`: an OID as its name where it is shown."""
         if id(node) not in self._shown:
             return new
         return self.calls.own(f"_show_{self._kinds[id(node)]}", new)
@@ -148,7 +148,7 @@ def _select_branches(tree: exp.Query) -> list[exp.Select]:
 
 
 def _literal_text(node: exp.Expr) -> str | None:
-    """Return a text that is written out, also when it says that it is one."""
+    """Return the value of a text literal, also with an explicit cast to text."""
     while isinstance(node, exp.Paren) or (
         isinstance(node, exp.Cast) and isinstance(node.this, exp.Literal)
     ):
@@ -168,7 +168,7 @@ def _list_text(node: exp.Expr, kind: str) -> exp.Expr:
 
 
 def array_of(literal: str, kind: str) -> exp.Expr:
-    """Return an array that is written as a text."""
+    """Return an array given by an array literal."""
     items = array_items(literal) if is_array(kind) else list(literal.split())
     if items is None:
         raise StatementFailed("22P02", "malformed array literal")

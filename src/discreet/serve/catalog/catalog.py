@@ -1,4 +1,4 @@
-"""The catalog of a session: says what queries it answers, and answers them."""
+"""The catalog of a session: recognizes catalog queries and answers them."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ from discreet.serve.catalog.translate import TranslatedQuery, translate_catalog_
 if TYPE_CHECKING:
     from discreet.serve.catalog.store import CatalogStore
 
-_BYTES = 64 << 20  # of a result: nobody has that many tables
+_BYTES = 64 << 20  # of a result, far more than any catalog needs
 
 
 class SystemCatalog:
-    """pg_catalog and information_schema for one subject, filled only with what they may know of.
+    """pg_catalog and information_schema for one subject, with only what they may know of.
 
-    Nothing is built before the first question. Sessions of one role share what is built.
+    Nothing is built before the first query. Sessions of one role share what is built.
     """
 
     def __init__(
@@ -55,16 +55,16 @@ class SystemCatalog:
         return is_about_catalog(query)
 
     def parameters(self, query: exp.Query, declared: Sequence[str | None] = ()) -> tuple[str, ...]:
-        """Return the types of a query's parameters, as far as declared, else by where they stand."""
+        """Return the types of a query's parameters: as declared, else by their context."""
         return catalog_parameter_types(query, declared)
 
     def bind(
         self, query: exp.Query, types: Sequence[str], values: Sequence[object] | None = None
     ) -> exp.Query:
-        """Return a query with literals in the place of its parameters: NULLs without values.
+        """Return a query with literals in place of its parameters: NULLs without values.
 
         Raises:
-            StatementFailed: There are too few values, or one is nothing that is asked for.
+            StatementFailed: There are too few values, or one is of an unsupported type.
         """
         return bind_catalog_query(query, types, [None] * len(types) if values is None else values)
 
@@ -72,7 +72,7 @@ class SystemCatalog:
         """Return the columns of a result; nothing is executed.
 
         Raises:
-            StatementFailed: The query names what is not there, or is not supported.
+            StatementFailed: The query names a missing object, or is not supported.
         """
         store, translated = self._translate_query(query)
         with self._tracked_cursor(store) as cursor:
@@ -82,7 +82,7 @@ class SystemCatalog:
         """Return the result of a query without parameters; its columns are those of `describe`.
 
         Raises:
-            StatementFailed: The query names what is not there, is not supported, or has more rows
+            StatementFailed: The query names a missing object, is not supported, or has more rows
                 than `limit`.
         """
         store, translated = self._translate_query(query)
@@ -93,7 +93,7 @@ class SystemCatalog:
             return arrange_result(table, fields, translated)
 
     def interrupt(self) -> None:
-        """Make what runs now fail with 57014; may be called from another thread."""
+        """Make the running query fail with 57014; may be called from another thread."""
         with self._lock:
             for cursor in self._running:
                 cursor.interrupt()

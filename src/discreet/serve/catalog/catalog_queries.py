@@ -1,4 +1,4 @@
-"""Which queries are about the catalog: those that name nothing else."""
+"""Recognizes catalog queries: those that name nothing else."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Constraints of a relation, named as PostgreSQL names those that nobody named."""
+"""Constraints of a relation, with PostgreSQL's default names."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ class Constraint:
 
     @property
     def is_index(self) -> bool:
-        """Whether PostgreSQL would keep an index of the same name for it."""
+        """Whether PostgreSQL would have an index of the same name for it."""
         return self.kind in ("p", "u")
 
     def definition(self, *, qualified: bool, pretty: bool = False) -> str:
-        """Return how PostgreSQL writes it; the target with its schema where that is not found otherwise.
+        """Return its definition in PostgreSQL's form, with the target's schema where it is needed.
 
         >>> Constraint("f", "f", ("a",), ("public", "t"), ("id",)).definition(qualified=False)
         'FOREIGN KEY (a) REFERENCES t(id)'
@@ -70,7 +70,7 @@ def _list(names: tuple[str, ...]) -> str:
 
 
 def constraints_of(relation: Relation, known: Mapping[Name, set[str]]) -> tuple[Constraint, ...]:
-    """Return the constraints of a relation whose columns, and those of their targets, are all known."""
+    """Return the constraints of a relation whose columns, and those of their targets, are visible."""
     taken: set[str] = set()
     found: list[Constraint] = []
     for one in _unnumbered_constraints(relation):
@@ -98,7 +98,7 @@ def _unnumbered_constraints(relation: Relation) -> Iterator[Constraint]:
         yield Constraint("f", name, key.columns, key.target, _target_columns(key))
     for check in relation.checks:
         columns = _condition_columns(check.condition, relation)
-        if columns is None:  # a condition that cannot be read is nobody's to see
+        if columns is None:  # a condition that cannot be parsed is not shown
             continue
         one = columns if len(columns) == 1 else ()
         name = check.name or _default_name(relation.name, one, "check")

@@ -1,4 +1,4 @@
-"""How PostgreSQL writes indexes and triggers as SQL."""
+"""Definitions of indexes and triggers as PostgreSQL writes them in SQL."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ def full_name(seen: VisibleRelation) -> str:
 
 
 def index_definition(seen: VisibleRelation, constraint: Constraint) -> str:
-    """Return what would create the index of a key."""
+    """Return the statement that would create the index of a key."""
     columns = ", ".join(map(quote_identifier, constraint.columns))
     name = quote_identifier(constraint.name)
     return f"CREATE UNIQUE INDEX {name} ON {full_name(seen)} USING btree ({columns})"
 
 
 def trigger_definition(seen: VisibleRelation, trigger: Trigger) -> str:
-    """Return what would create a trigger here."""
+    """Return the statement that would create a trigger here."""
     of = f" OF {', '.join(map(quote_identifier, trigger.columns))}" if trigger.columns else ""
     events = " OR ".join(event + (of if event == "UPDATE" else "") for event in trigger.events)
     message = trigger.message.replace("'", "''")

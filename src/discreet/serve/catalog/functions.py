@@ -1,4 +1,4 @@
-"""Functions of the catalog that look something up: their types, and what they answer."""
+"""Lookup functions of the catalog: their types and results."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ OID, TEXT, INT, BOOL, LONG = "UINTEGER", "VARCHAR", "INTEGER", "BOOLEAN", "BIGIN
 
 @dataclass(frozen=True)
 class CatalogFunction:
-    """A function for one number of arguments; all of DuckDB's types.
+    """A function with a fixed number of arguments; all types are DuckDB's.
 
-    With `path`, the schemas that names are looked up in are one argument more, as text. NULL for an
-    argument gives NULL, but where `nulls`.
+    With `path`, the search path is one more argument, as text. NULL for an
+    argument gives NULL, except where `nulls`.
     """
 
     parameters: tuple[str, ...]
@@ -157,7 +157,7 @@ def _try_read(kind: str) -> CatalogFunction:
 def _privilege_functions(
     check: Callable[..., object], names: int
 ) -> tuple[CatalogFunction, CatalogFunction]:
-    """Return a function about the current role, and one about a role that is given first."""
+    """Return a function about the current role, and one about a role given as first argument."""
 
     def own(snapshot: CatalogSnapshot) -> Implementation:
         role = snapshot.visible.role
@@ -195,7 +195,7 @@ def _quote_literal(text: str) -> str:
 
 
 def _format(pattern: str, *given: object) -> str:
-    """Return what format('%I.%I', …) does, for %s, %I, %L and %%."""
+    """Return the result of format('%I.%I', …), for %s, %I, %L and %%."""
     rest = iter(given)
     out: list[str] = []
     parts = iter(pattern.split("%"))

@@ -1,4 +1,4 @@
-"""Names and numbers of things: what `'patients'::regclass` and its reverse mean."""
+"""Names and OIDs of objects: what `'patients'::regclass` and its reverse mean."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _PART = re.compile(r'\s*(?:"((?:[^"]|"")*)"|([^".\s]+))\s*(?:\.|$)')
 
 
 def split_name(text: str) -> tuple[str, ...] | None:
-    """Return the parts of a name as SQL means them, or None when it is none.
+    """Return the parts of an SQL name, or None when it is not one.
 
     >>> split_name('Public."A.b"'), split_name("a..b")
     (('public', 'A.b'), None)
@@ -38,7 +38,7 @@ def split_name(text: str) -> tuple[str, ...] | None:
 
 
 def find_class_oid(snapshot: CatalogSnapshot, text: str, path: Path) -> int | None:
-    """Return the number of a relation or index by name."""
+    """Return the OID of a relation or index by name."""
     match split_name(text):
         case (name,):
             found = (snapshot.class_oids.get((schema, name)) for schema in (SYSTEM, *path))
@@ -50,13 +50,13 @@ def find_class_oid(snapshot: CatalogSnapshot, text: str, path: Path) -> int | No
 
 
 def find_type_oid(_: CatalogSnapshot, text: str, __: Path) -> int | None:
-    """Return the number of a type by name."""
+    """Return the OID of a type by name."""
     known = parse_known_type(text)
     return known.oid if known else None
 
 
 def find_schema_oid(snapshot: CatalogSnapshot, text: str, _: Path) -> int | None:
-    """Return the number of a schema by name."""
+    """Return the OID of a schema by name."""
     match split_name(text):
         case (name,):
             oid = snapshot.schema(name)
@@ -66,7 +66,7 @@ def find_schema_oid(snapshot: CatalogSnapshot, text: str, _: Path) -> int | None
 
 
 def find_role_oid(snapshot: CatalogSnapshot, text: str, _: Path) -> int | None:
-    """Return the number of a role by name."""
+    """Return the OID of a role by name."""
     match split_name(text):
         case (name,) if name in snapshot.visible.authority.roles:
             return snapshot.role(name)
@@ -75,7 +75,7 @@ def find_role_oid(snapshot: CatalogSnapshot, text: str, _: Path) -> int | None:
 
 
 def find_function_oid(_: CatalogSnapshot, text: str, __: Path) -> int | None:
-    """Return the number of a function by name."""
+    """Return the OID of a function by name."""
     parts = split_name(text.partition("(")[0])
     wanted = parts[-1] if parts else None
     found = (row["oid"] for row in function_rows() if row["proname"] == wanted)
@@ -143,7 +143,7 @@ SHOWN: Mapping[str, Callable[[CatalogSnapshot, int, Path], str]] = {
 
 
 def find_registered_oid(snapshot: CatalogSnapshot, kind: str, text: str, path: Path) -> int | None:
-    """Return the number that a text of such a type means: a number or a name; None for no such name."""
+    """Return the OID that a text of such a type means: a number or a name; None for a missing name."""
     text = text.strip()
     if text == "-":
         return 0
@@ -153,10 +153,10 @@ def find_registered_oid(snapshot: CatalogSnapshot, kind: str, text: str, path: P
 
 
 def require_registered_oid(snapshot: CatalogSnapshot, kind: str, text: str, path: Path) -> int:
-    """Return the number that a text of such a type means.
+    """Return the OID that a text of such a type means.
 
     Raises:
-        StatementFailed: There is no such thing, or none that the role may know of.
+        StatementFailed: There is no such object, or none that the role may know of.
     """
     found = find_registered_oid(snapshot, kind, text, path)
     if found is None:

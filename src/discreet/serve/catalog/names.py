@@ -1,4 +1,4 @@
-"""What PostgreSQL calls a column of a result that nobody named."""
+"""PostgreSQL's names for columns of a result without an alias."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from sqlglot import exp
 from discreet.serve.catalog.syntax import type_name
 
 _UNNAMED = "?column?"
-# Functions that sqlglot reads as something of its own name.
+# Functions that sqlglot parses under another name.
 _CLASSES: Mapping[type[exp.Expr], str] = {
     exp.Exists: "exists",
     exp.Array: "array",
@@ -42,7 +42,7 @@ def output_name(node: exp.Expr) -> str:
 
 
 def _name_expression(node: exp.Expr) -> tuple[str, bool]:
-    """Return a name, and whether it is better than that of a cast or CASE around it."""
+    """Return a name, and whether it takes precedence over that of a cast or CASE around it."""
     match node:
         case exp.Alias():
             return node.alias, True

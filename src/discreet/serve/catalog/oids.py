@@ -1,4 +1,4 @@
-"""Numbers of things: the same name always has the same number, whoever asks."""
+"""OIDs: the same name always has the same OID, for every user."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ _SPACE = 2**31 - FIRST
 
 @dataclass
 class OidAllocator:
-    """Hands out the OIDs of one catalog: from a hash of the name, so that no count shows through."""
+    """Generates the OIDs of one catalog from a hash of the name, so that they reveal no count."""
 
     _given: dict[tuple[str, ...], int] = field(default_factory=dict[tuple[str, ...], int])
     _taken: set[int] = field(default_factory=set[int])
 
     def of(self, kind: str, *names: str) -> int:
-        """Return the OID of a thing.
+        """Return the OID of an object.
 
         >>> OidAllocator().of("relation", "public", "t") == OidAllocator().of("relation", "public", "t") >= FIRST
         True
@@ -29,7 +29,7 @@ class OidAllocator:
         return self._given[key]
 
     def _unused_oid(self, key: tuple[str, ...]) -> int:
-        # A length before each part: ("a", "bc") and ("ab", "c") are different things.
+        # A length before each part: ("a", "bc") and ("ab", "c") are different.
         text = "".join(f"{len(part)}:{part}" for part in key)
         digest = sha256(text.encode()).digest()
         number = int.from_bytes(digest[:8], "big") % _SPACE

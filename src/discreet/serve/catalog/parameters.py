@@ -60,7 +60,7 @@ def _by_place(node: exp.Expr) -> str | None:
 
 
 def _client_type(kind: str | None) -> str | None:
-    """Return a type as clients are told of it: things that have numbers are given by name."""
+    """Return a type as reported to clients: OID alias types are given by name."""
     if kind is None or kind not in types():
         return None
     if is_array(kind):
@@ -72,10 +72,10 @@ def _client_type(kind: str | None) -> str | None:
 def bind_catalog_query(
     query: exp.Query, kinds: Sequence[str], values: Sequence[object]
 ) -> exp.Query:
-    """Return a query with a typed literal in the place of every parameter.
+    """Return a query with a typed literal in place of every parameter.
 
     Raises:
-        StatementFailed: 08P01 for too few values, 0A000 for one that is nothing that is asked for.
+        StatementFailed: 08P01 for too few values, 0A000 for a value of an unsupported type.
     """
     tree = query.copy()
     for node in list(tree.find_all(exp.Parameter)):

@@ -1,4 +1,4 @@
-"""What has_table_privilege and its kin answer, of relations and columns that the role may know of."""
+"""has_table_privilege and related functions, for relations and columns the role may know of."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from discreet.serve.catalog.visibility import VisibleRelation
 
 _OPTION = " WITH GRANT OPTION"
-_OTHER = {"MAINTAIN", "RULE"}  # PostgreSQL's, which nobody has here
+_OTHER = {"MAINTAIN", "RULE"}  # PostgreSQL's, which no role has here
 
 
 def _parse_privileges(text: str, known: set[str]) -> Iterator[tuple[str, bool]]:
@@ -40,7 +40,7 @@ def _parse_privileges(text: str, known: set[str]) -> Iterator[tuple[str, bool]]:
 
 
 def role_named(snapshot: CatalogSnapshot, text: str) -> str:
-    """Return the role that a name or number means; everybody for `public`."""
+    """Return the role that a name or OID means; PUBLIC for `public`."""
     if text == "public":
         return PUBLIC
     if text.isdecimal():
@@ -84,7 +84,7 @@ def _on_relation(
     path: Path,
     check: Callable[[VisibleRelation, str, bool], bool],
 ) -> bool | None:
-    """Answer by `check` about a relation of users; None for a number that means nothing."""
+    """Apply `check` to a relation of users; None for an unknown OID."""
     oid = require_registered_oid(snapshot, "regclass", table, path)
     wanted = list(_parse_privileges(asked, _TABLE))
     seen = snapshot.seen.get(oid)
@@ -98,7 +98,7 @@ def _on_relation(
 def on_table(
     snapshot: CatalogSnapshot, role: str, table: str, asked: str, path: Path
 ) -> bool | None:
-    """Answer has_table_privilege."""
+    """Return has_table_privilege."""
     return _on_relation(
         snapshot,
         role,
@@ -114,7 +114,7 @@ def on_table(
 def on_any_column(
     snapshot: CatalogSnapshot, role: str, table: str, asked: str, path: Path
 ) -> bool | None:
-    """Answer has_any_column_privilege."""
+    """Return has_any_column_privilege."""
 
     def check(seen: VisibleRelation, name: str, option: bool) -> bool:
         if option or role == PUBLIC or name in _OTHER:
@@ -128,7 +128,7 @@ def on_any_column(
 def on_column(
     snapshot: CatalogSnapshot, role: str, table: str, column: str, asked: str, path: Path
 ) -> bool | None:
-    """Answer has_column_privilege, for a column by name or number."""
+    """Return has_column_privilege, for a column by name or number."""
 
     def check(seen: VisibleRelation, name: str, option: bool) -> bool:
         known = {str(seen.number(each.name)): each.name for each in seen.columns}
@@ -147,7 +147,7 @@ def on_column(
 def on_schema(
     snapshot: CatalogSnapshot, role: str, schema: str, asked: str, path: Path
 ) -> bool | None:
-    """Answer has_schema_privilege."""
+    """Return has_schema_privilege."""
     oid = find_registered_oid(snapshot, "regnamespace", schema, path)
     if oid is None:
         raise StatementFailed("3F000", f'schema "{schema}" does not exist')
@@ -162,7 +162,7 @@ def on_schema(
 
 
 def on_database(snapshot: CatalogSnapshot, role: str, _: str, asked: str, __: Path) -> bool:
-    """Answer has_database_privilege: everybody who is here may be here."""
+    """Return has_database_privilege: every connected role has CONNECT."""
     wanted = {
         word for word, _ in _parse_privileges(asked, {"CONNECT", "CREATE", "TEMP", "TEMPORARY"})
     }
@@ -170,7 +170,7 @@ def on_database(snapshot: CatalogSnapshot, role: str, _: str, asked: str, __: Pa
 
 
 def in_role(snapshot: CatalogSnapshot, user: str, role: str, asked: str) -> bool:
-    """Answer pg_has_role."""
+    """Return pg_has_role."""
     authority = snapshot.visible.authority
     for word in asked.upper().split(","):
         match word.split():

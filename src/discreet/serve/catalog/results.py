@@ -33,7 +33,7 @@ _TYPES = {
     "UUID": "uuid",
     "JSON": "json",
 }
-# Types of texts and numbers that DuckDB does not tell apart.
+# Types of texts and numbers that are the same type in DuckDB.
 _OWN = {"VARCHAR": {"name", "char", "varchar"}, "UINTEGER": {"xid"}}
 _VECTORS = ("int2vector", "oidvector")
 _DECIMAL = re.compile(r"DECIMAL\((\d+),(\d+)\)")
@@ -43,7 +43,7 @@ def fields_of(cursor: Any, translated: TranslatedQuery) -> tuple[ResultField, ..
     """Return the columns of a result without running the query."""
     described = cursor.execute(f"DESCRIBE {translated.sql}").fetchall()
     known = translated.columns
-    if len(known) != len(described):  # a star over what only DuckDB knows the columns of
+    if len(known) != len(described):  # a star whose columns only DuckDB knows
         known = [(row[0], None) for row in described]
     return tuple(
         _result_field(name, row[1], kind)
@@ -77,7 +77,7 @@ def _result_type(kept: str, known: str | None) -> str:
 def arrange_result(
     table: Any, fields: Sequence[ResultField], translated: TranslatedQuery
 ) -> ArrowTable:
-    """Return a result with the names of `fields` and values that fit their types."""
+    """Return a result with the names of `fields` and values of their types."""
     import pyarrow as pa
 
     known = _known_types(translated, len(fields))

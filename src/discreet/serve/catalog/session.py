@@ -1,4 +1,4 @@
-"""What answers depend on besides the catalog: who asks, in which session."""
+"""What catalog results depend on besides the catalog: the user and the session."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from discreet.guard.access.authority import DEFAULT_SCHEMA, Subject
 from discreet.serve.catalog.lookups import Path, split_name
 from discreet.serve.catalog.standard import SYSTEM
 
-# Settings that clients read, and that mean nothing here.
+# Settings that clients read, and that have no effect here.
 _FIXED: Mapping[str, str] = {
     "block_size": "8192",
     "default_table_access_method": "heap",
@@ -37,7 +37,7 @@ _FIXED: Mapping[str, str] = {
 
 @dataclass(frozen=True)
 class CatalogSession:
-    """A session, as far as the catalog tells of it."""
+    """A session, as far as the catalog shows it."""
 
     subject: Subject
     database: str
@@ -47,7 +47,7 @@ class CatalogSession:
 
     @property
     def path(self) -> Path:
-        """Return the schemas that names are looked up in."""
+        """Return the search path."""
         text = self.setting("search_path", optional=True) or DEFAULT_SCHEMA
         named = [split_name(part.strip()) for part in text.split(",")]
         words = [parts[0] for parts in named if parts]
@@ -56,7 +56,7 @@ class CatalogSession:
 
     @property
     def full_path(self) -> Path:
-        """Return the same with the schema that is always looked in first."""
+        """Return the search path including the implicit pg_catalog."""
         return self.path if SYSTEM in self.path else (SYSTEM, *self.path)
 
     def all_settings(self) -> dict[str, str]:

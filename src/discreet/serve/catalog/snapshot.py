@@ -1,4 +1,4 @@
-"""A catalog at one moment for one role: what it may know of, and the numbers of all that."""
+"""A snapshot of the catalog for one role: what it may know of, with OIDs."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ if TYPE_CHECKING:
     from discreet.serve.catalog.constraints import Constraint
     from discreet.serve.catalog.visibility import RoleVisibility, VisibleRelation
 
-FIRST_ROLE = 10  # the number of the first superuser in every PostgreSQL
+FIRST_ROLE = 10  # the OID of the first superuser in every PostgreSQL
 DATABASE = 5
 _PUBLIC_SCHEMA = 2200
 
 
 @dataclass(frozen=True)
 class CatalogSnapshot:
-    """What rows and functions of the catalog are made from."""
+    """The data from which rows and functions of the catalog are made."""
 
     visible: RoleVisibility
     database: str
     oids: OidAllocator = field(default_factory=OidAllocator)
 
     def __post_init__(self) -> None:
-        # In a fixed order, so that two names with one hash always get the same two numbers.
+        # In a fixed order, so that two names with one hash always get the same two OIDs.
         for role in sorted(self.visible.authority.roles):
             self.role(role)
         for schema in sorted(self.visible.schemas):
@@ -41,53 +41,53 @@ class CatalogSnapshot:
                 self.index(seen, constraint)
 
     def role(self, name: str) -> int:
-        """Return the number of a role; 0 is everybody."""
+        """Return the OID of a role; 0 is PUBLIC."""
         if not name:
             return 0
         first = name == self.visible.first_superuser
         return FIRST_ROLE if first else self.oids.of("role", name)
 
     def schema(self, name: str) -> int:
-        """Return the number of a schema."""
+        """Return the OID of a schema."""
         if name in SCHEMAS:
             return SCHEMAS[name]
         return _PUBLIC_SCHEMA if name == DEFAULT_SCHEMA else self.oids.of("schema", name)
 
     def relation(self, key: Name) -> int:
-        """Return the number of a relation."""
+        """Return the OID of a relation."""
         known = system_relations().get(key)
         return known.oid if known else self.oids.of("relation", *key)
 
     def constraint(self, seen: VisibleRelation, constraint: Constraint) -> int:
-        """Return the number of a constraint."""
+        """Return the OID of a constraint."""
         return self.oids.of("constraint", *seen.key, constraint.name)
 
     def index(self, seen: VisibleRelation, constraint: Constraint) -> int:
-        """Return the number of the index of a key; 0 for other constraints."""
+        """Return the OID of the index of a key; 0 for other constraints."""
         return self.oids.of("index", *seen.key, constraint.name) if constraint.is_index else 0
 
     def attached(self, kind: str, seen: VisibleRelation, name: str) -> int:
-        """Return the number of a default, policy or trigger of a relation."""
+        """Return the OID of a default, policy or trigger of a relation."""
         return self.oids.of(kind, *seen.key, name)
 
     @cached_property
     def schema_names(self) -> Mapping[int, str]:
-        """Return the schemas by number."""
+        """Return the schemas by OID."""
         return {self.schema(name): name for name in (*SCHEMAS, *self.visible.schemas)}
 
     @cached_property
     def role_names(self) -> Mapping[int, str]:
-        """Return the roles by number."""
+        """Return the roles by OID."""
         return {self.role(name): name for name in self.visible.authority.roles}
 
     @cached_property
     def seen(self) -> Mapping[int, VisibleRelation]:
-        """Return the relations of users by number."""
+        """Return the relations of users by OID."""
         return {self.relation(seen.key): seen for seen in self.visible.relations.values()}
 
     @cached_property
     def indexes(self) -> Mapping[int, tuple[VisibleRelation, Constraint]]:
-        """Return the indexes by number."""
+        """Return the indexes by OID."""
         return {
             self.index(seen, constraint): (seen, constraint)
             for seen in self.visible.relations.values()
@@ -97,7 +97,7 @@ class CatalogSnapshot:
 
     @cached_property
     def constraints(self) -> Mapping[int, tuple[VisibleRelation, Constraint]]:
-        """Return the constraints by number."""
+        """Return the constraints by OID."""
         return {
             self.constraint(seen, constraint): (seen, constraint)
             for seen in self.visible.relations.values()
@@ -106,13 +106,13 @@ class CatalogSnapshot:
 
     @cached_property
     def targets(self) -> frozenset[Name]:
-        """Return the relations that foreign keys point to."""
+        """Return the relations that foreign keys reference."""
         found = (constraint.target for _, constraint in self.constraints.values())
         return frozenset(target for target in found if target is not None)
 
     @cached_property
     def class_names(self) -> Mapping[int, Name]:
-        """Return schema and name of whatever pg_class lists, by number."""
+        """Return schema and name of everything in pg_class, by OID."""
         names = {relation.oid: key for key, relation in system_relations().items()}
         names |= {oid: seen.key for oid, seen in self.seen.items()}
         for oid, (seen, constraint) in self.indexes.items():
@@ -121,5 +121,5 @@ class CatalogSnapshot:
 
     @cached_property
     def class_oids(self) -> Mapping[Name, int]:
-        """Return the number of whatever pg_class lists, by schema and name."""
+        """Return the OID of everything in pg_class, by schema and name."""
         return {name: oid for oid, name in self.class_names.items()}

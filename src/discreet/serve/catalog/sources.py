@@ -1,4 +1,4 @@
-"""What the columns of a query on the catalog are: found through subqueries and WITH to the relation."""
+"""The columns of a catalog query, resolved through subqueries and WITH to their relation."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from discreet.serve.catalog.syntax import is_array, type_name
 # Columns by name; the type is pg_type's name, or None where only DuckDB knows.
 Output: TypeAlias = list[tuple[str, str | None]]
 
-# Functions whose answer is not a text, but a name or the number of a thing.
+# Functions whose result is not a text, but a name or an OID.
 _RETURNED = {
     **dict.fromkeys(
         (
@@ -29,12 +29,12 @@ _RETURNED = {
     ),
     **{f"to_{kind}": kind for kind in REGISTERED},
 }
-# What has the type of what is in it.
+# Nodes that have the type of their operand.
 _LIKE_INSIDE = (exp.Alias, exp.Paren, exp.Min, exp.Max, exp.Coalesce, exp.Collate, exp.Nullif)
 
 
 def relation_key(table: exp.Table) -> tuple[str, str] | None:
-    """Return which relation of the catalog a table of a query means, or None when it is not one of it."""
+    """Return the catalog relation that a table of a query names, or None when it names another."""
     if not isinstance(table.this, exp.Identifier):
         return None
     schema = table.db or SYSTEM
@@ -45,7 +45,7 @@ def relation_key(table: exp.Table) -> tuple[str, str] | None:
 
 
 def common_table(table: exp.Table) -> exp.CTE | None:
-    """Return the WITH query that a table of a query means, or None."""
+    """Return the WITH query that a table of a query names, or None."""
     if table.db or not isinstance(table.this, exp.Identifier):
         return None
     node, inside = table.parent, None
@@ -63,7 +63,7 @@ def common_table(table: exp.Table) -> exp.CTE | None:
 
 
 def _visible_ctes(with_: exp.With, inside: exp.CTE | None) -> list[exp.CTE]:
-    """Return what a query inside one of the WITH queries may name: those before it, or all of them."""
+    """Return the WITH queries visible inside one of them: those before it, or all of them."""
     ctes = list(with_.expressions)
     place = next((at for at, cte in enumerate(ctes) if cte is inside), None)
     return ctes if place is None or with_.args.get("recursive") else ctes[:place]
@@ -118,7 +118,7 @@ def _source_columns(source: exp.Expr) -> Output:
 
 
 def sources(select: exp.Select) -> Iterator[tuple[str, exp.Expr]]:
-    """Return what a SELECT reads from, by the names it has there."""
+    """Return the sources of a SELECT by their names there."""
     from_ = select.args.get("from_")
     found = [from_.this] if isinstance(from_, exp.From) else []
     found += [join.this for join in select.args.get("joins") or ()]
@@ -130,10 +130,10 @@ def sources(select: exp.Select) -> Iterator[tuple[str, exp.Expr]]:
 
 @contextmanager
 def cache_outputs() -> Generator[dict[int, tuple[exp.Expr, Output]]]:
-    """Remember the columns of queries for as long as one of them is looked at.
+    """Cache the columns of queries during one lookup.
 
-    Otherwise a query over a query over a query, each with many columns, would be asked for them
-    again and again, and one that names itself for ever.
+    Otherwise deeply nested queries with many columns would be resolved again and again, and a
+    recursive one without end.
     """
     found: dict[int, tuple[exp.Expr, Output]] = {}
     before = _output_cache.set(found)
@@ -155,7 +155,7 @@ def output(query: exp.Expr) -> Output:
         with cache_outputs():
             return output(query)
     if id(query) not in known:
-        known[id(query)] = (query, [])  # what a query that names itself sees of itself
+        known[id(query)] = (query, [])  # the columns that a recursive query sees of itself
         known[id(query)] = (query, _query_output(query))
     return known[id(query)][1]
 
@@ -192,7 +192,7 @@ def _column_type(column: exp.Column, select: exp.Select | None) -> str | None:
     around: exp.Expr = column
     while select is not None:
         for name, source in sources(select):
-            # A query inside FROM or WITH is no source of its own columns.
+            # A query inside FROM or WITH is not a source of its own columns.
             meant = common_table(source) if isinstance(source, exp.Table) else None
             if column.table in ("", name) and not _is_inside(around, meant or source):
                 kind = dict(_source_columns(source)).get(column.name)
@@ -211,7 +211,7 @@ def _is_inside(node: exp.Expr | None, outer: exp.Expr) -> bool:
 
 
 def type_of(node: exp.Expr, select: exp.Select | None = None) -> str | None:
-    """Return the type of an expression as pg_type names it, or None where that is not plain to see."""
+    """Return the type of an expression as pg_type names it, or None where it cannot be determined."""
     select = select or node.find_ancestor(exp.Select)
     if isinstance(node, _LIKE_INSIDE):
         return type_of(node.this, select)
@@ -245,7 +245,7 @@ def _element_type(kind: str) -> str | None:
 
 
 def source_of(column: exp.Column) -> exp.Table | None:
-    """Return the table of the catalog that a system column, such as tableoid, is asked of."""
+    """Return the catalog table whose system column, such as tableoid, is requested."""
     select = column.find_ancestor(exp.Select)
     while select is not None:
         for name, source in sources(select):

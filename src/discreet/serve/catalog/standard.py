@@ -1,4 +1,4 @@
-"""What every PostgreSQL has: the shape of its catalogs and its types, from `data/catalog`."""
+"""The catalogs and types that every PostgreSQL has, from `data/catalog`."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ SYSTEM = "pg_catalog"
 INFORMATION = "information_schema"
 SCHEMAS: Mapping[str, int] = {SYSTEM: 11, INFORMATION: 13111}
 
-# Types whose values are numbers of things, and those that are shown as names.
+# Types whose values are OIDs, and those that are shown as names.
 REGISTERED = frozenset(
     {"regclass", "regtype", "regnamespace", "regrole", "regproc", "regprocedure"}
 )
 NUMBERED = REGISTERED | {"oid", "xid", "cid", "regoper", "regoperator"}
-# Domains of information_schema, by what they are over.
+# Domains of information_schema, by their base type.
 _DOMAINS = {
     "sql_identifier": "name",
     "character_data": "varchar",
@@ -56,7 +56,7 @@ class SystemRelation:
 
 @dataclass(frozen=True)
 class CatalogType:
-    """A row of pg_type, as far as others ask for it."""
+    """A row of pg_type, as far as it is used."""
 
     oid: int
     name: str
@@ -113,7 +113,7 @@ def type_rows() -> tuple[Row, ...]:
 
 @cache
 def function_rows() -> tuple[Row, ...]:
-    """Return the rows of pg_proc: the functions that types have."""
+    """Return the rows of pg_proc: the functions of types."""
     rows = [_parse_row(row, relation="pg_proc") for row in _read("functions")]
     common: Row = {
         "pronamespace": 11,
@@ -174,7 +174,7 @@ def keyword_rows() -> tuple[dict[str, str], ...]:
 
 @cache
 def reserved_words() -> frozenset[str]:
-    """Return the keywords that are no names unless they are quoted."""
+    """Return the keywords that are not names unless they are quoted."""
     return frozenset(row["word"] for row in keyword_rows() if row["catcode"] != "U")
 
 

@@ -1,4 +1,4 @@
-"""A closed, private DuckDB that holds one role's catalog; relations and functions are put in when asked for.
+"""A closed, private DuckDB with one role's catalog; relations and functions are added on demand.
 
 Stores are shared by the sessions of a role, and only the last few are kept.
 """
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from discreet.serve.catalog.functions import CatalogFunction
 
-# DuckDB has schemas of PostgreSQL's names itself, and lets nobody write there.
+# DuckDB has schemas of PostgreSQL's names itself, and they cannot be written.
 PLACES = {SYSTEM: "pgc", INFORMATION: "isc"}
 STORES_CACHED = 32
 _PLACE_OF_SEARCH = "VARCHAR"
@@ -71,7 +71,7 @@ class CatalogStore:
     def prepare(
         self, relations: Iterable[tuple[str, str]], functions: Iterable[tuple[str, int]]
     ) -> None:
-        """Put in what a query needs and is not there yet."""
+        """Add the relations and functions that a query needs and that are missing."""
         with self._lock:
             for key in set(relations) - self._relations:
                 self._fill_relation(key)
@@ -87,7 +87,7 @@ class CatalogStore:
 
     @contextmanager
     def failing(self) -> Generator[None]:
-        """Tell failures of our own functions as they meant them, others by what they are alone."""
+        """Report failures of our own functions unchanged, others by their class alone."""
         import duckdb
 
         self._failed.error = None
@@ -145,7 +145,7 @@ class CatalogStore:
 
 
 def _with_arguments(call: Callable[..., Any], count: int) -> Callable[..., Any]:
-    """Return a function that says how many arguments it takes, which DuckDB asks."""
+    """Return a function with an explicit signature, which DuckDB inspects."""
     kind = inspect.Parameter.POSITIONAL_ONLY
     named = [inspect.Parameter(f"a{place}", kind) for place in range(count)]
     vars(call)["__signature__"] = inspect.Signature(named)
@@ -153,12 +153,12 @@ def _with_arguments(call: Callable[..., Any], count: int) -> Callable[..., Any]:
 
 
 def stored_name(name: str, count: int) -> str:
-    """Return what a function is called inside, so that none of DuckDB's is ever meant."""
+    """Return the internal name of a function, different from all of DuckDB's."""
     return f"pgf_{name}_{count}"
 
 
 def catalog_arrow_type(name: str) -> Any:
-    """Return how a column of the catalog is kept."""
+    """Return the stored type of a column of the catalog."""
     import pyarrow as pa
 
     known = types().get(name)
@@ -182,7 +182,7 @@ def catalog_arrow_type(name: str) -> Any:
 
 
 def _translate_duckdb_error(error: duckdb.Error) -> StatementFailed:
-    """Return a failure of DuckDB without its words: they name what is inside."""
+    """Return the error for a failure of DuckDB without its message, which names internals."""
     import duckdb
 
     for kind, sqlstate, text in (
@@ -208,8 +208,8 @@ _stores_lock = Lock()
 def store_for(authority: Authority, role: str, database: str) -> CatalogStore:
     """Return the store of a role, which sessions share.
 
-    Versions alone do not tell authorities apart: what a transaction has changed and not committed
-    has a number, too, that another one may get.
+    A version number alone does not identify an authority: an uncommitted change has a number, too,
+    which another change may get.
     """
     with _stores_lock:
         for key, store in _stores.items():
@@ -219,7 +219,7 @@ def store_for(authority: Authority, role: str, database: str) -> CatalogStore:
                 _stores.move_to_end(key)
                 return store
         store = CatalogStore(authority, role, database)
-        # The store holds the authority, so that its id is nobody else's as long as the key lives.
+        # The store holds the authority, so its id is not reused as long as the key lives.
         _stores[authority.version, role, database, id(authority)] = store
         while len(_stores) > STORES_CACHED:
             _stores.popitem(last=False)

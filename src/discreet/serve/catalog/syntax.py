@@ -11,7 +11,7 @@ from discreet.serve.catalog.type_names import parse_known_type
 
 
 def type_name(to: exp.Expr) -> str:
-    """Return the name that pg_type has for the type of a cast; arrays have a `_` before it.
+    """Return pg_type's name for the type of a cast; arrays have a `_` before it.
 
     >>> import sqlglot
     >>> text = 'SELECT a::pg_catalog.int2[], b::regclass, c::varchar(3), d::"char"'
@@ -33,7 +33,7 @@ def is_array(name: str) -> bool:
 
 
 def array_items(text: str) -> list[str | None] | None:
-    """Return the elements of an array as PostgreSQL writes it, or None when it is none, or nested.
+    """Return the elements of an array literal, or None when it is not one, or nested.
 
     >>> array_items('{a,"b,c",NULL}'), array_items("{}"), array_items("x")
     (['a', 'b,c', None], [], None)
@@ -66,7 +66,7 @@ def _array_item(exact: str | None, plain: str) -> str | None:
 
 
 def fold_identifiers(tree: exp.Query) -> exp.Query:
-    """Return a copy in which names that were not quoted are in lower case, as PostgreSQL means them."""
+    """Return a copy with unquoted names in lower case, as PostgreSQL folds them."""
     copy = tree.copy()
     for name in copy.find_all(exp.Identifier):
         if not name.args.get("quoted") and isinstance(name.this, str):

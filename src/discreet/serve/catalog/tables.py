@@ -1,4 +1,4 @@
-"""Functions that stand where a table does, and tables that differ by session."""
+"""Functions in place of tables, and tables that depend on the session."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _RELATIONS = {
     "pg_timezone_names": "pg_timezone_names",
     "pg_show_all_settings": "pg_settings",
 }
-# Those that have no rows here, with their columns.
+# Functions without rows here, with their columns.
 _EMPTY: Mapping[str, tuple[tuple[str, str], ...]] = {
     "pg_partition_ancestors": (("relid", "UINTEGER"),),
     "pg_partition_tree": (("relid", "UINTEGER"), ("parentrelid", "UINTEGER")),
@@ -39,7 +39,7 @@ _EMPTY: Mapping[str, tuple[tuple[str, str], ...]] = {
 
 
 def _alias_subquery(select: exp.Select, source: exp.Expr, names: Iterable[str]) -> exp.Expr:
-    """Return a query in place of a source; columns that nobody renamed keep their names."""
+    """Return a query in place of a source; columns without an alias keep their names."""
     given = source.args.get("alias")
     alias = given.copy() if isinstance(given, exp.TableAlias) else exp.TableAlias()
     names = list(names)
@@ -59,7 +59,7 @@ def _select(columns: Iterable[tuple[str, exp.Expr]]) -> exp.Select:
 def function_table(
     source: exp.Expr, calls: CallRewriter, relations: set[tuple[str, str]]
 ) -> exp.Expr:
-    """Return a call that stands where a table does.
+    """Return a function call in place of a table.
 
     Raises:
         StatementFailed: 42883, no such function returns a table.
@@ -90,7 +90,7 @@ def function_table(
 
 
 def _set(function: exp.Expr, source: exp.Expr, *, with_numbers: bool) -> exp.Expr:
-    """Return a function of sets; what it is called with has been rewritten already."""
+    """Return a set-returning function, whose arguments have been rewritten already."""
     if not (isinstance(function, exp.Anonymous) and function.name == "unnest"):
         raise no_function(function.name.lower() or "of this kind")
     inner = function.expressions[0]

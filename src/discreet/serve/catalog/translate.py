@@ -1,4 +1,4 @@
-"""From a query in PostgreSQL's SQL on the catalog to one that DuckDB answers."""
+"""Translation of a catalog query from PostgreSQL's SQL to DuckDB's."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from discreet.serve.catalog.snapshot import CatalogSnapshot
 
 _SOURCES = (exp.Table, exp.Unnest, exp.Lateral)
-# Words that are functions without parentheses.
+# Functions that are called without parentheses.
 WORDS = frozenset(
     {"user", "current_role", "session_user", "current_user", "current_catalog", "current_schema"}
 )
@@ -77,13 +77,13 @@ _BY_CLASS: Mapping[type[exp.Expr], str] = {
 }
 
 
-# What only a query on the catalog has, among what sqlglot has a class for.
+# Nodes that only catalog queries may have.
 CLASSES = frozenset({*_BY_CLASS, exp.CurrentSchemas})
 
 
 @dataclass
 class TranslatedQuery:
-    """A query for DuckDB, what it needs there, and the types that only we know."""
+    """A query for DuckDB, the objects it needs, and the types that only we know."""
 
     sql: str
     columns: Output
@@ -107,8 +107,7 @@ class _Translation:
         columns = output(tree)
         _name_columns(tree)
         self.casts.find_shown(tree)
-        # What is inside first, so that a rewritten part is seen by what is around it; and tables
-        # last, since they say what columns are.
+        # Inner parts first, so that outer ones see them rewritten; tables last: they decide columns.
         for node in reversed(list(tree.walk(bfs=True))):
             if not isinstance(node, _SOURCES):
                 _replace_node(node, self._rewrite)
@@ -125,7 +124,7 @@ class _Translation:
         return self.calls.rewrite(name, []) if name else node
 
     def table(self, node: exp.Table) -> exp.Expr:
-        """Return a relation of the catalog where it is kept."""
+        """Return a relation of the catalog by its stored name."""
         if not isinstance(node.this, exp.Identifier):
             return function_table(node, self.calls, self.relations)
         if common_table(node) is not None:
@@ -149,7 +148,7 @@ class _Translation:
         )
 
     def column(self, node: exp.Column) -> exp.Expr:
-        """Return a column without its schema; what looks like one and is a function, as that."""
+        """Return a column without its schema; a function call without parentheses as a call."""
         if node.args.get("db"):
             node.set("db", None)
         kind = type_of(node)
@@ -178,7 +177,7 @@ class _Translation:
         return self.casts.shown(node, self.calls.rewrite(name, list(node.expressions)))
 
     def bracket(self, node: exp.Bracket) -> exp.Expr:
-        """Return an element; vectors are counted from 0."""
+        """Return an element; vectors are indexed from 0."""
         if type_of(node.this) in ("int2vector", "oidvector") and len(node.expressions) == 1:
             place = exp.Add(this=node.expressions[0], expression=number_literal(1))
             node.set("expressions", [exp.Paren(this=place)])
@@ -195,7 +194,7 @@ class _Translation:
 
 
 def _replace_node(node: exp.Expr, rewrite: Callable[[exp.Expr], exp.Expr]) -> None:
-    """Put what a part is rewritten to in its place, which it may be a part of itself."""
+    """Replace a part by its rewritten form, which may contain it."""
     parent, key, index = node.parent, node.arg_key, node.index
     new = rewrite(node)
     if new is not node and parent is not None and key is not None:
@@ -226,7 +225,7 @@ def _check(tree: exp.Query) -> None:
 
 
 def _name_columns(tree: exp.Query) -> None:
-    """Give columns that nobody named the names that PostgreSQL gives them."""
+    """Give columns without an alias PostgreSQL's names."""
     for select in tree.find_all(exp.Select):
         named = [
             each
@@ -238,7 +237,7 @@ def _name_columns(tree: exp.Query) -> None:
 
 
 def _is_named(node: exp.Expr) -> bool:
-    """Whether a column has its name also after it was rewritten."""
+    """Whether a column keeps its name after rewriting."""
     if isinstance(node, exp.Column) and not isinstance(node.this, exp.Star):
         is_kept = type_of(node) not in REGISTERED
         return is_kept and node.name not in _HIDDEN and node.name not in WORDS
@@ -262,7 +261,7 @@ def _translate_operator(_: _Translation, node: exp.Operator) -> exp.Expr:
 
 
 def _translate_equality(_: _Translation, node: exp.EQ | exp.NEQ) -> exp.Expr:
-    """Return a comparison in which `'{1,2}'` beside an array is one, too."""
+    """Return a comparison in which `'{1,2}'` beside an array becomes an array."""
     kind = type_of(node.this) or ""
     right = node.expression
     if is_array(kind) and isinstance(right, exp.Literal) and right.is_string:
@@ -281,7 +280,7 @@ def _translate_inequality(translation: _Translation, node: exp.NEQ) -> exp.Expr:
 def _translate_concatenation(_: _Translation, node: exp.DPipe) -> exp.Expr:
     sides = (node.this, node.expression)
     if any(isinstance(side, exp.Array) or is_array(type_of(side) or "") for side in sides):
-        # Of two arrays, one that is NULL is as if it were empty.
+        # Of two arrays, a NULL one counts as empty.
         return call_function("list_concat", *sides)
     return node
 
@@ -354,14 +353,14 @@ _HANDLERS: Mapping[type[exp.Expr], Callable[..., exp.Expr]] = {
 def translate_catalog_query(
     query: exp.Query, snapshot: CatalogSnapshot, session: CatalogSession
 ) -> TranslatedQuery:
-    """Return a query on the catalog as DuckDB answers it.
+    """Return a catalog query in DuckDB's SQL.
 
     Raises:
-        StatementFailed: It names what is not there, or has parts that are not supported.
+        StatementFailed: It names a missing object, or has unsupported parts.
     """
     try:
         with cache_outputs():
             return _Translation(snapshot, session).run(query)
     except (AttributeError, LookupError, TypeError, ValueError, RecursionError, SqlglotError):
-        # A tree of a shape that nobody thought of: not supported is all that there is to say.
+        # A tree of an unexpected shape: reported as not supported.
         raise StatementFailed("0A000", UNSUPPORTED) from None

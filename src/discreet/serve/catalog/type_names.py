@@ -1,4 +1,4 @@
-"""PostgreSQL's names of types: the type's number and its modifier, and how both are written."""
+"""PostgreSQL's names of types: their OIDs and modifiers, and how both are written."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from functools import lru_cache
 
 from discreet.serve.catalog.standard import types, types_by_oid
 
-# What people write, by what pg_type calls it.
+# Names that people write, by pg_type's name.
 _SYNONYMS = {
     "boolean": "bool",
     "smallint": "int2",
@@ -32,7 +32,7 @@ _SYNONYMS = {
     "time with time zone": "timetz",
     "bit varying": "varbit",
 }
-# What PostgreSQL shows, by what pg_type calls it.
+# Names that PostgreSQL shows, by pg_type's name.
 _SHOWN = {
     "bool": "boolean",
     "int2": "smallint",
@@ -68,7 +68,7 @@ class ModifiedType:
 
 
 def parse_modified_type(written: str) -> ModifiedType:
-    """Return the number and modifier of a type; whatever is not known is told as text.
+    """Return the OID and modifier of a type; unknown types are reported as text.
 
     >>> parse_modified_type("numeric(10,2)"), parse_modified_type("varchar(5)[]").oid, parse_modified_type("timestamp(3) with time zone")
     (ModifiedType(oid=1700, modifier=655366), 1015, ModifiedType(oid=1184, modifier=3))
@@ -78,7 +78,7 @@ def parse_modified_type(written: str) -> ModifiedType:
 
 @lru_cache(maxsize=1024)
 def parse_known_type(written: str) -> ModifiedType | None:
-    """Return the number and modifier of a type that PostgreSQL knows, or None."""
+    """Return the OID and modifier of a type that PostgreSQL has, or None."""
     match = _WRITTEN.fullmatch(written.lower().removeprefix("pg_catalog."))
     if match is None:
         return None
@@ -110,7 +110,7 @@ def _type_modifier(name: str, given: list[int]) -> int:
 
 
 def format_type(oid: int | None, modifier: int | None) -> str | None:
-    """Return how PostgreSQL's format_type writes a type.
+    """Return a type as PostgreSQL's format_type writes it.
 
     >>> format_type(1700, 655366), format_type(1009, -1), format_type(1184, 3), format_type(99, None)
     ('numeric(10,2)', 'text[]', 'timestamp(3) with time zone', '???')
@@ -144,7 +144,7 @@ def _format_modifier(name: str, modifier: int | None) -> str:
 
 
 def length_limit(of: ModifiedType) -> int | None:
-    """Return how many characters or bits a value may have, if that is limited."""
+    """Return the largest number of characters or bits of a value, if it is limited."""
     name = types_by_oid()[of.oid].name
     if of.modifier < 0 or name not in ("varchar", "bpchar", "bit", "varbit"):
         return None
@@ -152,7 +152,7 @@ def length_limit(of: ModifiedType) -> int | None:
 
 
 def precision(of: ModifiedType) -> tuple[int | None, int | None, int | None]:
-    """Return precision, base and scale of a number, as information_schema tells them."""
+    """Return precision, base and scale of a number, as in information_schema."""
     name = types_by_oid()[of.oid].name
     binary = {"int2": 16, "int4": 32, "int8": 64}
     if name in binary:
@@ -167,7 +167,7 @@ def precision(of: ModifiedType) -> tuple[int | None, int | None, int | None]:
 
 
 def seconds_precision(of: ModifiedType) -> int | None:
-    """Return how many digits of a second a moment has."""
+    """Return the fractional digits of a second in a timestamp."""
     name = types_by_oid()[of.oid].name
     if name == "date":
         return 0

@@ -1,7 +1,8 @@
-"""What a role may know of: relations and columns it has any right on, and what hangs on those alone.
+"""What a role may know of: relations and columns on which it has any privilege, and dependents.
 
-That a table, a column, a key or a condition exists is information. A constraint is told only to whom
-all of its columns are; conditions of policies and triggers, and queries of views, only to owners.
+That a table, a column, a key or a condition exists is information. A constraint is shown only to
+roles that see all of its columns; conditions of policies and triggers, and queries of views,
+only to owners.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from discreet.serve.catalog.constraints import Constraint, constraints_of
 
 @dataclass(frozen=True)
 class VisibleRelation:
-    """A relation as one role may know it; columns are numbered without those it may not."""
+    """A relation as one role sees it; columns are numbered without the hidden ones."""
 
     relation: Relation
     columns: tuple[RelationColumn, ...]
@@ -38,7 +39,7 @@ class VisibleRelation:
 
     @property
     def key(self) -> Name:
-        """What it is found by."""
+        """Its key: schema and name."""
         return self.relation.key
 
     def number(self, column: str) -> int:
@@ -52,19 +53,19 @@ class VisibleRelation:
 
 @dataclass(frozen=True)
 class RoleVisibility:
-    """An authority through the eyes of a role."""
+    """The authority as a role sees it."""
 
     authority: Authority
     role: str
 
     @cached_property
     def _effective_roles(self) -> frozenset[str]:
-        """Return whose rights the role has: its own, inherited ones, everybody's."""
+        """Return the roles whose privileges the role has: its own, inherited ones, PUBLIC."""
         return frozenset({*reach(self.authority, self.role, "inherit"), PUBLIC})
 
     @cached_property
     def is_superuser(self) -> bool:
-        """Whether nothing is hidden."""
+        """Whether nothing is hidden from the role."""
         return is_superuser(self.authority, self.role)
 
     def _has_any(self, entries: Iterable[AclEntry], privileges: Iterable[Privilege]) -> bool:
@@ -78,8 +79,8 @@ class RoleVisibility:
         return self.is_superuser or owner in self._effective_roles
 
     def columns(self, relation: Relation) -> tuple[RelationColumn, ...]:
-        """Return the columns that the role may know of; none means: not the relation either."""
-        # An owner without any column would otherwise lose sight of the relation.
+        """Return the columns that the role may know of; without any, the relation is hidden."""
+        # An owner would otherwise not see a relation without columns.
         if self.owns(relation.owner) or self._has_any(relation.acl or (), TABLE_PRIVILEGES):
             return relation.columns
         return tuple(
@@ -105,7 +106,7 @@ class RoleVisibility:
 
     @cached_property
     def schemas(self) -> Mapping[str, DatabaseSchema]:
-        """Return the schemas that the role may use, and those that something visible is in."""
+        """Return the schemas that the role may use, and those of visible objects."""
         used = {schema for schema, _ in self.relations}
         found = {
             name: schema
@@ -123,6 +124,6 @@ class RoleVisibility:
 
     @cached_property
     def first_superuser(self) -> str:
-        """Return who owns what every database has."""
+        """Return the owner of the built-in objects."""
         roles = self.authority.roles.values()
         return next((role.name for role in roles if role.superuser), "postgres")

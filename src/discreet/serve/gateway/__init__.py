@@ -1,1 +1,1 @@
-"""Sessions: the one place where guard and answer meet, whatever the protocol."""
+"""Sessions: where guard and answer meet, for every protocol."""

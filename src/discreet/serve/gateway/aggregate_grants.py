@@ -1,4 +1,4 @@
-"""Who may ask about what: the grant that pays, and what of a table is left out of answers."""
+"""Authorization of private queries: the grant that pays, and the columns left out of answers."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def payer_of(authority: Authority, subject: Subject, relations: list[Relation]) 
     The sender's own grant comes first, then the largest.
 
     Raises:
-        AccessDenied: Each table may be asked about, but no one grant covers them all.
+        AccessDenied: Each table may be queried, but no single grant covers them all.
     """
     grants = [dict(budgets_on(authority, subject.role, relation)) for relation in relations]
     if not all(grants):
@@ -57,13 +57,13 @@ def payer_of(authority: Authority, subject: Subject, relations: list[Relation]) 
 
 
 def strip_default_schema(query: exp.Query) -> exp.Query:
-    """Return a question without the name of the default schema: all that it may name is there."""
+    """Return a query without the name of the default schema, to which all its tables belong."""
     found = query.copy()
     commons = {common.alias.lower() for common in found.find_all(exp.CTE)}
     for node in list(found.find_all(exp.Table, exp.Column)):
         schema, called = node.args.get("db"), node.name if isinstance(node, exp.Table) else ""
         is_default = schema is not None and fold_identifier(schema) == DEFAULT_SCHEMA
-        # Without its schema, a table would be taken for what the question calls the same.
+        # Without its schema, a table could be confused with an alias of the query.
         if is_default and not node.args.get("catalog") and called.lower() not in commons:
             node.set("db", None)
     holder = exp.Paren(this=found)
@@ -76,10 +76,10 @@ def strip_default_schema(query: exp.Query) -> exp.Query:
 
 
 def _translate_quantile(node: exp.WithinGroup) -> exp.Expr:
-    """Return `percentile_cont(q) WITHIN GROUP (ORDER BY x)` as DuckDB has it, which orders by x anyway."""
+    """Return `percentile_cont(q) WITHIN GROUP (ORDER BY x)` in DuckDB's form."""
     orders = node.expression.expressions if isinstance(node.expression, exp.Order) else []
     if not isinstance(node.this, (exp.PercentileCont, exp.PercentileDisc)) or len(orders) != 1:
-        return node  # refused by who answers, who knows why
+        return node  # refused later, with the reason
     share = node.this.this
     if orders[0].args.get("desc"):
         share = exp.Sub(this=build.number(1), expression=share)
@@ -87,36 +87,36 @@ def _translate_quantile(node: exp.WithinGroup) -> exp.Expr:
 
 
 def allowance_of(payer: str, relation: Relation) -> Allowance | None:
-    """Return what questions about a relation may cost the payer in all, None if nothing was granted."""
+    """Return the total budget of the payer on a relation, None if nothing was granted."""
     found = [
         entry.budget
         for entry in relation.acl or ()
         if entry.grantee == payer and entry.privilege is Privilege.AGGREGATE and entry.budget
     ]
-    # Two grantors may have given the same role different budgets: the smaller one counts.
+    # Two grantors may have given the same role different budgets: the smaller one applies.
     return min(found, key=lambda budget: (budget.epsilon, budget.delta), default=None)
 
 
 def cell_columns(relation: Relation) -> set[str]:
-    """Return the physical columns that hold encrypted cells, and what they are found by."""
+    """Return the physical columns that hold encrypted cells, and their blind indexes."""
     cells = [column.name for column in relation.columns if column.key is not None]
     return {*cells, *(name + INDEX for name in cells)}
 
 
 def require_all_rows(authority: Authority, subject: Subject, relation: Relation) -> None:
-    """Refuse questions of those for whom there is a row policy: an answer is about all rows."""
+    """Refuse queries of roles with a row policy: an answer is about all rows."""
     if has_policies(authority, subject.role, relation):
         raise AccessDenied(
             f"permission denied for table {relation.name}",
-            reason=f"row policies of {relation.name} are for {subject.role}, and answers are about all rows",
-            hint="Who has a row policy on a table cannot ask about all of it.",
+            reason=f"row policies of {relation.name} apply to {subject.role}, and answers are about all rows",
+            hint="A role with a row policy on a table cannot query all of it.",
         )
 
 
 def require_seen(
     query: exp.Query, relations: Sequence[Relation], hidden: Sequence[frozenset[str]]
 ) -> None:
-    """Refuse a question in words that name the masked column; it could not be resolved anyway."""
+    """Refuse a query that names a masked column, with a message that names it."""
     pairs = list(zip(relations, hidden, strict=True))
     shown = {
         column.name for one, names in pairs for column in one.columns if column.name not in names

@@ -1,4 +1,4 @@
-"""Exact questions under a control: which ones are read, and the query that tells whom they are about."""
+"""Exact aggregates under a control: which queries are supported, and whom they are about."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from discreet.guard.access.authority import Relation
 from discreet.guard.rewrite.scope import fold_identifier
 from discreet.sql import build
 
-ROWS = "*"  # in the place of a column: what is summed is how many rows each person has
+ROWS = "*"  # in place of a column: the number of rows of each person is summed
 _COMPARED = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.Between, exp.In)
 _LIKE = (exp.Like, exp.ILike)
 _VALUES = (exp.Literal, exp.Parameter, exp.Null, exp.Boolean)
-# Nothing here fails for one row and not for another, but for values, which are tried before.
+# Nothing here fails for some rows only, except values, which are evaluated before.
 _CONDITIONS = (
     *_COMPARED,
     *_LIKE,
@@ -35,13 +35,13 @@ class AggregateQuery:
     condition: exp.Expr | None
 
     def named(self) -> set[str]:
-        """Return the columns that it is about."""
+        """Return the columns that it aggregates."""
         found = self.condition.find_all(exp.Column) if self.condition is not None else ()
         return {*self.columns, *(_column_name(column) for column in found)}
 
 
 def read_aggregate_query(tree: exp.Query) -> AggregateQuery | None:
-    """Return what a question asks, or None if it is not one that a control can judge.
+    """Return the shape of a query, or None if a control cannot judge it.
 
     >>> from sqlglot import parse_one
     >>> read_aggregate_query(parse_one("SELECT sum(pay) FROM staff WHERE age < 30")).columns
@@ -85,9 +85,9 @@ def people_query(shape: AggregateQuery, unit: Sequence[str]) -> exp.Select:
 
 
 def constants_query(shape: AggregateQuery, relation: Relation) -> exp.Select | None:
-    """Return a query of all values of a condition as what they are compared with, without any row.
+    """Return a query that casts all values of a condition to their compared types, without any row.
 
-    It fails if one of them is no such value: so that no error depends on which rows there are.
+    It fails if one of them is invalid, so that no error depends on which rows exist.
     """
     if shape.condition is None:
         return None
@@ -149,7 +149,7 @@ def _is_safe(node: exp.Expr) -> bool:
     if isinstance(node, exp.Neg):
         return isinstance(node.this, exp.Literal) and not node.this.is_string
     if isinstance(node, _LIKE):
-        # A pattern that ends in a backslash fails for the rows that it is compared with so far.
+        # A pattern that ends in a backslash fails only for rows that match up to there.
         pattern = node.expression
         pattern = pattern.this if isinstance(pattern, exp.Cast) else pattern
         return isinstance(pattern, _VALUES) and "\\" not in pattern.name

@@ -1,4 +1,4 @@
-"""CREATE ANONYMIZED VIEW: a release, attacked before it is shown, that is read as a view."""
+"""CREATE ANONYMIZED VIEW: a release that is attacked before it is shown, and read as a view."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ _OPTIONS = ("k", "l", "t", "quasi", "sensitive", "suppress", "method", "accept_r
 def create_anonymized_view(
     session: GatewaySession, statement: CreateView, note: AuditDraft
 ) -> Outcome:
-    """Make the release of a query's rows, and a view that shows it."""
+    """Create the release of a query's rows, and a view that shows it."""
     house = session.server
     if not house.database.is_writable:
         raise StatementFailed("0A000", f"{house.database.name} is served for reading only")
-    if statement.columns:  # a release may leave out some, and then names would be of others
+    if statement.columns:  # a release may leave out columns, which would shift the names
         raise StatementFailed(
             "0A000",
             "an anonymized view has the names of its query's columns",
@@ -85,8 +85,8 @@ def _release(
     if policy is None and wishes.quasi is None:
         raise StatementFailed(
             "22023",
-            "nothing says which columns outsiders may know",
-            hint="Say it: WITH (k = 5, quasi = 'age, sex, zip', sensitive = 'diagnosis').",
+            "the quasi-identifiers are not known",
+            hint="Name them: WITH (k = 5, quasi = 'age, sex, zip', sensitive = 'diagnosis').",
         )
     with tempfile.TemporaryDirectory(
         prefix="discreet-release-", dir=session.server.scratch
@@ -112,13 +112,13 @@ def _release(
             found = opened.engine.run(build.select(*columns, source=opened.relation))
         finally:
             opened.engine.close()
-    # Labels and values stand side by side: texts are what both can be.
+    # Labels and values are in one column: both can be text.
     texts = [column.cast("string") for column in found.columns]
     return made, type(found).from_arrays(texts, names=found.column_names)
 
 
 def _write_earlier_views(session: GatewaySession, base: set[Name], place: Path) -> list[str]:
-    """Write what other anonymized views show or showed of the same tables into files, and return these."""
+    """Write the rows of other anonymized views of the same tables into files, and return these."""
     connection = session.transaction.read()
     tables = [connection.query(query) for query in shown_views.earlier_views(session, base)]
     found: list[str] = []
@@ -131,9 +131,9 @@ def _write_earlier_views(session: GatewaySession, base: set[Name], place: Path) 
 def _policy_for(
     session: GatewaySession, base: set[Name], names: list[str]
 ) -> tuple[model.Policy | None, str | None]:
-    """Return what the policy says of the one table that the rows come from, about these columns."""
+    """Return the policy of the one table that the rows come from, for these columns."""
     policy = session.server.policy
-    # The policy means tables of the default schema.
+    # The policy is about tables of the default schema.
     known = [
         name
         for schema, name in base
@@ -153,7 +153,7 @@ def _policy_for(
 
 
 def anonymize_options(options: Mapping[str, str]) -> AnonymizeOptions:
-    """Return what WITH (k = 5, …) asks for."""
+    """Return the options of WITH (k = 5, …)."""
     from discreet.release.options import AnonymizeOptions
 
     unknown = set(options) - set(_OPTIONS)
@@ -210,11 +210,11 @@ def _store(
     columns: tuple[RelationColumn, ...],
     table: ArrowTable,
 ) -> None:
-    """Keep the release as a table of its own, which the view reads."""
+    """Store the release as a separate table, which the view reads."""
     schema, name = statement.relation[0] or "public", statement.relation[1]
     relation = after.relations[schema, name]
     engine_effects.create_physical_schema(session, engine_effects.ANONYMIZED)
-    # A name of its own: the rows of earlier ones stay where they are.
+    # A unique name: the rows of earlier releases stay where they are.
     stored_as = f"release {secrets.token_hex(8)}"
     physical = engine_effects.physical_names(session, engine_effects.ANONYMIZED, stored_as)
     stored = replace(relation, physical=physical, columns=columns, kind="anonymized")

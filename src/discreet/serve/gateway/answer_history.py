@@ -1,4 +1,4 @@
-"""Whom earlier exact answers were about: kept for good, and judged together with each new question."""
+"""The people of earlier exact answers: stored permanently, and judged with each new query."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ from discreet.guard.control.versions import conflict
 People = NDArray[np.uint64]
 Body = Mapping[str, Any]
 
-MOST_ANSWERS = 200  # different answers that one asker gets about a table
-MOST_BYTES = 16 << 20  # of the answers that are kept for one table
+MOST_ANSWERS = 200  # different answers about a table for one user
+MOST_BYTES = 16 << 20  # of the stored answers about one table
 KIND, PEOPLE = "controlled answers", "controlled people"
 _SECRET = ("secret", "controlled people")  # a kind that is sealed where the server has a key
 _MOST_WORK = 100_000_000  # of one audit: about ten seconds
@@ -34,11 +34,11 @@ _ENOUGH = "no more questions about this table are answered"
 
 @dataclass(frozen=True)
 class AuditedQuestion:
-    """Whom a question is about, and whom each column that it sums or counts has values for.
+    """The people that a query is about, and those with values in each aggregated column.
 
-    `askers` are whom it counts for: the user, the role, and those of the control. With
-    `overlap` it shares at most so many people with each earlier one; with `audit` all sums of a column
-    together determine nobody's value. `control` is for the journal.
+    `askers` are those whose answers it counts among: the user, the role, and the control's roles.
+    With `overlap` it shares at most so many people with each earlier one; with `audit` all sums of a
+    column together determine no person's value. `control` is for the journal.
     """
 
     askers: frozenset[str]
@@ -51,7 +51,7 @@ class AuditedQuestion:
 
 @dataclass(frozen=True)
 class _Entry:
-    """An answer: people as the bits of a number, by their places in the list of people."""
+    """An answer: people as the bits of a number, by their positions in the list of people."""
 
     askers: frozenset[str]
     people: int
@@ -68,15 +68,15 @@ class _Entry:
 class AnswerHistory:
     """The answers about one table, in the control store.
 
-    Guarantee: a question is let through only if it and all that were let through before, by whatever
-    session or gateway, keep the rules; when `admit` returns, it is kept.
+    Guarantee: a query is admitted only if it and all admitted before, by any session or gateway,
+    satisfy the rules; when `admit` returns, it is stored.
     """
 
     def __init__(self, documents: Documents, sealed: Documents, table: str) -> None:
         self._documents, self._sealed, self._table = documents, sealed, table
 
     def fingerprints(self, people: Iterable[Sequence[object]]) -> People:
-        """Return a number for each person, the same whatever happens to their rows."""
+        """Return a number for each person, independent of changes to their rows."""
         fresh = {"key": secrets.token_hex(32)}
         kept = self._sealed.update(*_SECRET, lambda found: found or fresh) or fresh
         key = bytes.fromhex(kept["key"])
@@ -87,11 +87,11 @@ class AnswerHistory:
         return np.frombuffer(b"".join(digests), "<u8")
 
     def admit(self, question: AuditedQuestion) -> None:
-        """Keep the question as answered.
+        """Store the query as answered.
 
         Raises:
-            AccessDenied: 42501, it breaks a rule; 53400, no more are answered.
-            StatementFailed: 40001, others ask so much at the same time that it was not decided.
+            AccessDenied: 42501, it violates a rule; 53400, no more are answered.
+            StatementFailed: 40001, too many concurrent queries, so it was not decided.
         """
         entry = self._make_entry(question)
         for _ in range(_TRIES):
@@ -99,7 +99,7 @@ class AnswerHistory:
             kept = _read_entries(seen)
             if any(one.covers(entry) for one in kept):
                 return
-            # Judged before the store is locked, and again if somebody else was quicker.
+            # Judged before the store is locked, and again if another query was stored meanwhile.
             _require_safe(question, entry, [one for one in kept if one.askers & entry.askers])
             try:
                 self._documents.update(
@@ -125,7 +125,7 @@ class AnswerHistory:
         return _Entry(question.askers, bits, columns)
 
     def _person_positions(self, people: People) -> NDArray[np.int64]:
-        """Return where people are in the list, which only grows."""
+        """Return the positions of people in the list, which only grows."""
 
         def grown(found: Body | None) -> Body:
             known = _known_people(found)
@@ -150,11 +150,11 @@ def determines(sums: Sequence[int]) -> bool:
     (False, True)
 
     Raises:
-        AccessDenied: 53400, it would take too long to find out.
+        AccessDenied: 53400, the audit would take too long.
     """
     width = max(number.bit_length() for number in sums)
     matrix = np.stack([_unpack_bits(number, width) for number in sums])
-    # People who are in the same sums cannot be told apart: together they are one unknown.
+    # People in the same sums are indistinguishable: together they are one unknown.
     packed = np.ascontiguousarray(np.packbits(matrix, axis=0).T)
     patterns = packed.view(np.dtype((np.void, packed.shape[1]))).ravel()
     _, first, counts = np.unique(patterns, return_index=True, return_counts=True)
@@ -193,7 +193,7 @@ def _no_more(question: AuditedQuestion) -> AccessDenied:
 
 
 def _add_entry(old: Body | None, seen: Body | None, entry: _Entry) -> Body:
-    """Return the answers with one more, unless there are others than were seen."""
+    """Return the answers with one more, unless others were stored meanwhile."""
     if old != seen:
         raise conflict()
     sets = list(old["sets"]) if old is not None else []

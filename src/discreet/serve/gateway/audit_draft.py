@@ -1,4 +1,4 @@
-"""What a statement touched and cost, written down while it runs, for the journal."""
+"""The journal entry of a statement, filled while it runs: what it touched and cost."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from discreet.guard.access.authority import Name
 
 @dataclass
 class AuditDraft:
-    """A page that is filled while a statement is decided and run."""
+    """A record that is filled while a statement is decided and run."""
 
     kind: str = "statement"
     reads: dict[str, set[str]] = field(default_factory=dict[str, "set[str]"])
@@ -26,9 +26,9 @@ class AuditDraft:
     is_recorded: bool = False
 
     def add_read(self, relation: Name, columns: Iterable[str]) -> None:
-        """Note that columns were read."""
+        """Record that columns were read."""
         self.reads.setdefault(".".join(relation), set()).update(columns)
 
     def add_write(self, relation: Name, columns: Iterable[str]) -> None:
-        """Note that columns were written."""
+        """Record that columns were written."""
         self.writes.setdefault(".".join(relation), set()).update(columns)

@@ -1,4 +1,4 @@
-"""Functions that are discreet's own: keys that a client lends to its session, and backups."""
+"""discreet's own SQL functions: unlocking keys for a session, and backups."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def run_call(
     values: Sequence[object],
     note: AuditDraft,
 ) -> Outcome:
-    """Carry out a call and return its one value."""
+    """Execute a call and return its one value."""
     arguments = [_argument_value(argument, values) for argument in plan.arguments]
     if plan.name == "discreet_unlock":
         told = _unlock_column(session, plan, arguments, note)
@@ -41,7 +41,7 @@ def run_call(
     elif plan.name == "discreet_backup":
         told = _make_backup(session, arguments, note)
     else:
-        raise Bug(f"Nobody carries out {plan.name}.")
+        raise Bug(f"The function {plan.name} is not implemented.")
     table = pa.table({"told": pa.array([told], pa.string())})
     note.rows = 1
     return Outcome("SELECT 1", prepared.fields, table)
@@ -50,7 +50,7 @@ def run_call(
 def _unlock_column(
     session: GatewaySession, plan: CallPlan, arguments: Sequence[object], note: AuditDraft
 ) -> str:
-    """Take a key into the session's memory, for one encrypted column."""
+    """Store a key in the session's memory, for one encrypted column."""
     note.kind = "key"
     if len(arguments) != 2:
         raise StatementFailed(
@@ -59,18 +59,18 @@ def _unlock_column(
     if not isinstance(plan.arguments[1].unnest(), exp.Parameter):
         raise StatementFailed(
             "42501",
-            "a key is taken as a parameter only",
+            "a key is accepted as a parameter only",
             hint="In the text it would be logged. Use SELECT discreet_unlock('employee.sin', $1).",
         )
     if not (session.client.is_encrypted or session.client.is_local):
-        raise StatementFailed("42501", "a key is taken over TLS only")
+        raise StatementFailed("42501", "a key is accepted over TLS only")
     place, key = arguments
     session.server.vault.unlock(session, str(place), key, note)
     return "unlocked"
 
 
 def _make_backup(session: GatewaySession, arguments: Sequence[object], note: AuditDraft) -> str:
-    """Copy everything into a file in the server's folder `backups`, while others go on."""
+    """Write a backup into the server's folder `backups`, while other sessions continue."""
     note.kind = "backup"
     role = session.authority.roles.get(session.role)
     if role is None or not role.superuser:
@@ -99,7 +99,7 @@ def _make_backup(session: GatewaySession, arguments: Sequence[object], note: Aud
         write_backup(house.settings.data, target, at=house.clock(), database=house.database)
     except OutputRefused:
         raise StatementFailed("58030", "the backup could not be written") from None
-    # What the journal cannot take did not happen.
+    # An action that the journal cannot record does not happen.
     session.transaction.after_rollback(lambda: target.unlink(missing_ok=True))
     return f"backups/{target.name}"
 
@@ -112,4 +112,4 @@ def _argument_value(argument: exp.Expr, values: Sequence[object]) -> object:
         return values[int(inner.name) - 1]
     if isinstance(inner, exp.Literal):
         return str(inner.this)
-    raise StatementFailed("0A000", "literals and parameters are taken only")
+    raise StatementFailed("0A000", "only literals and parameters are accepted")

@@ -1,4 +1,4 @@
-"""Encrypted columns as one session reads and writes them: expressions that open and lock their cells."""
+"""Encrypted columns of a session: expressions that decrypt and encrypt their cells."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ from discreet.sql import build
 if TYPE_CHECKING:
     from discreet.serve.gateway.out_of_engine import OutOfEngine
 
-INDEX = "__index"  # behind a column's name: that of its blind index
-DIALECT = "duckdb"  # where cells are opened
+INDEX = "__index"  # suffix of the name of a column's blind index
+DIALECT = "duckdb"  # where cells are decrypted
 _LETTERS = (exp.DataType.Type.VARCHAR, exp.DataType.Type.CHAR, exp.DataType.Type.BPCHAR)
 _AS_TEXT = ("uuid", "json")
 _KINDS: Mapping[str, Any] = {
@@ -54,11 +54,11 @@ class SessionCiphers:
         self._keys, self._functions = keys, functions
         self._slots: dict[object, Slot] = {}
         self._apart: OutOfEngine | None = None
-        self.used: set[str] = set()  # keys, by the statement that runs
+        self.used: set[str] = set()  # keys used by the running statement
 
     @property
     def out_of_engine(self) -> OutOfEngine:
-        """Where cells are opened that the database cannot open."""
+        """The DuckDB in which cells are decrypted that the database cannot decrypt."""
         from discreet.serve.gateway.out_of_engine import OutOfEngine
 
         if self._apart is None:
@@ -66,7 +66,7 @@ class SessionCiphers:
         return self._apart
 
     def interrupt(self) -> None:
-        """Stop what runs apart now."""
+        """Interrupt the statement that runs there."""
         if self._apart is not None:
             self._apart.interrupt()
 
@@ -120,7 +120,7 @@ class SessionCiphers:
 
     @contextmanager
     def explain_refusals(self) -> Generator[None]:
-        """Say why a cell was refused in the place of the engine's error."""
+        """Raise the reason why a cell was refused instead of the engine's error."""
         self.used.clear()
         for slot in self._slots.values():
             slot.failure = None
@@ -135,7 +135,7 @@ class SessionCiphers:
         raise StatementFailed(failure.sqlstate, str(failure), hint=failure.hint)
 
     def close(self) -> None:
-        """Forget all columns."""
+        """Release all columns."""
         for slot in self._slots.values():
             self._functions.remove(slot)
         self._slots.clear()

@@ -1,4 +1,4 @@
-"""ALTER TABLE … SET ENCRYPTED: a column's values are locked under a key of the vault, or opened again."""
+"""ALTER TABLE … SET ENCRYPTED: encrypts a column under a key of the vault, or decrypts it."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 _LEFT_BEHIND = Notice(
     "WARNING",
-    "the values were stored as they are until now: free blocks and backups may still hold them",
+    "the values were stored unencrypted until now: free blocks and backups may still hold them",
     hint="Encrypt the whole file (discreet key create), and destroy old backups.",
 )
 
@@ -39,10 +39,10 @@ _LEFT_BEHIND = Notice(
 def run_encrypt_column(
     session: GatewaySession, statement: EncryptColumn, note: AuditDraft
 ) -> Outcome:
-    """Lock a column under a key; one that is locked already, under the key's active version.
+    """Encrypt a column under a key; an encrypted one is re-encrypted under the active version.
 
-    Without a key the column is opened for good. The table is written anew, under another physical
-    name, in the session's transaction.
+    Without a key the column is decrypted permanently. The table is rewritten, under another
+    physical name, in the session's transaction.
     """
     before = find_relation(session.authority, session.role, statement.relation)
     applied = apply(
@@ -80,7 +80,7 @@ def require_free(relation: Relation, trigger: Trigger) -> None:
     for column in relation.columns:
         if column.key is not None and _may_name_column(trigger.condition, column.name):
             raise StatementFailed(
-                "0A000", f'a trigger cannot look at column "{column.name}", which is encrypted'
+                "0A000", f'a trigger cannot use column "{column.name}", which is encrypted'
             )
 
 
@@ -90,7 +90,7 @@ def _require_fit(
     if not relation.primary_key:
         raise StatementFailed(
             "0A000",
-            f'"{relation.name}" has no primary key, to which encrypted values belong',
+            f'"{relation.name}" has no primary key, to which encrypted values are bound',
             hint="Create a table with one, and insert the rows into it.",
         )
     if relation.multilevel or not relation.writable:
@@ -108,7 +108,7 @@ def _require_fit(
     _require_fit_values(relation, column)
     if session.server.vault.is_out_of_engine and _is_referred_to(session.authority, relation):
         raise StatementFailed(
-            "0A000", f'"{relation.name}" cannot be written anew: foreign keys refer to it'
+            "0A000", f'"{relation.name}" cannot be rewritten: foreign keys reference it'
         )
     user = _user_of(session.authority, relation, column)
     if user is not None:
@@ -132,12 +132,12 @@ def _require_key(session: GatewaySession, key: str) -> None:
         raise StatementFailed(
             "42704",
             f'key "{key}" does not exist',
-            hint=f"Make it: discreet key create DIR {key}",
+            hint=f"Create it: discreet key create DIR {key}",
         )
 
 
 def _user_of(authority: Authority, relation: Relation, column: RelationColumn) -> str | None:
-    """Return what the engine or a trigger does with a column's values, None for nothing."""
+    """Return what uses a column's values in the engine or a trigger, None for nothing."""
     name = column.name
     if name in relation.primary_key or any(name in key for key in relation.uniques):
         return "a key"
@@ -166,7 +166,7 @@ def _is_referred_to(authority: Authority, relation: Relation) -> bool:
 
 
 def _may_name_column(text: str, column: str) -> bool:
-    """Whether a condition may name a column; one that cannot be read may."""
+    """Whether a condition may name a column; one that cannot be parsed may."""
     try:
         tree = parse_one(text, dialect=ClientPostgres)
     except (SqlglotError, RecursionError):
@@ -184,7 +184,7 @@ def _new_name(session: GatewaySession, relation: Relation) -> tuple[str, ...]:
 def _rebuild_table(
     session: GatewaySession, before: Relation, after: Relation, column: RelationColumn
 ) -> int:
-    """Write the table anew, with the column's values locked or opened, and drop the old one."""
+    """Rewrite the table with the column encrypted or decrypted, and drop the old one."""
     connection = session.transaction.write()
     dialect = session.server.database.dialect
     is_apart = session.server.vault.is_out_of_engine

@@ -1,4 +1,4 @@
-"""Passwords in CREATE, ALTER and DROP ROLE: checked before the role changes, kept once it has."""
+"""Passwords in CREATE, ALTER and DROP ROLE: checked before the role changes, stored after."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def check_password(statement: Statement) -> None:
-    """Refuse a password that could not be kept."""
+    """Refuse a password that could not be stored."""
     if not isinstance(statement, (rights.CreateRole, rights.AlterRole)):
         return
     password = statement.password
@@ -32,9 +32,9 @@ def check_password(statement: Statement) -> None:
 
 
 def schedule_credentials(session: GatewaySession, statement: Statement, before: Authority) -> None:
-    """Store or forget credentials once the transaction is kept.
+    """Store or delete credentials once the transaction is committed.
 
-    They are kept under what no other role ever is, so a crash in between leaves them to nobody.
+    They are stored under the role's identity, so a crash in between leaves them to no other role.
     """
     documents, now = session.server.vault.documents, session.server.clock()
 

@@ -1,4 +1,4 @@
-"""Curators that are kept for the next question: so many at most, and none is closed while somebody asks it."""
+"""A bounded cache of curators; none is closed while it is in use."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @dataclass(eq=False)
 class _PooledCurator:
-    """A curator, by how many it is asked now, and whether it is kept for others."""
+    """A curator, its number of current users, and whether it is cached."""
 
     curator: Curator
     users: int = 0
@@ -23,9 +23,9 @@ class _PooledCurator:
 
 
 class CuratorPool:
-    """The curators that were used last, by whatever tells them apart.
+    """The most recently used curators by key.
 
-    Guarantee: a curator is closed once, when it is not kept anymore and nobody uses it.
+    Guarantee: a curator is closed once, when it is no longer cached and no longer in use.
     """
 
     def __init__(self, most: int) -> None:
@@ -38,7 +38,7 @@ class CuratorPool:
         """Lend the curator of `key`, made by `make` if there is none, for as long as it is used."""
         lent = self._borrow_kept(key)
         if lent is None:
-            # Made while nobody waits for it: opening a database may take long.
+            # Created without the lock: opening a database may take long.
             lent = self._add_borrowed(key, make())
         try:
             yield lent.curator
@@ -50,7 +50,7 @@ class CuratorPool:
                 lent.curator.leave()
 
     def close(self) -> None:
-        """Keep none: those that are in use are closed after that."""
+        """Empty the cache: curators in use are closed afterwards."""
         with self._lock:
             found = [self._evict_curator(key) for key in list(self._kept)]
         _close_curators(found)
@@ -69,7 +69,7 @@ class CuratorPool:
     def _add_borrowed(self, key: Hashable, curator: Curator) -> _PooledCurator:
         lent = _PooledCurator(curator, users=1)
         with self._lock:
-            # Of two that were made at the same time the newer one is kept.
+            # Of two that were created at the same time the newer one is cached.
             gone = [self._evict_curator(key)] if key in self._kept else []
             self._kept[key] = lent
             gone += [self._evict_curator(next(iter(self._kept))) for _ in range(self._excess_count)]
@@ -81,14 +81,14 @@ class CuratorPool:
         return max(0, len(self._kept) - self._most)
 
     def _evict_curator(self, key: Hashable) -> Curator | None:
-        """Keep one no longer, and return it if it can be closed now."""
+        """Remove one from the cache, and return it if it can be closed now."""
         lent = self._kept.pop(key)
         lent.is_kept = False
         return None if lent.users else lent.curator
 
 
 def is_lost(curator: Curator) -> bool:
-    """Whether the database that a curator reads went away."""
+    """Whether the connection to a curator's database was lost."""
     return getattr(curator.engine, "is_lost", False)
 
 

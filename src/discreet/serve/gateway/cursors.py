@@ -1,4 +1,4 @@
-"""Named cursors: results that are handed out in parts."""
+"""Named cursors: results that are returned in parts."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from discreet.serve.session import Outcome, PreparedStatement
 
 @dataclass
 class SessionCursor:
-    """A result, the query that it came from, and how far it was read."""
+    """A result, its query, and the current position."""
 
     prepared: PreparedStatement
     fields: tuple[ResultField, ...]
@@ -33,7 +33,7 @@ def add_cursor(
     most: int,
     most_bytes: int,
 ) -> None:
-    """Add a cursor; all of a session's together hold no more than one result may have."""
+    """Add a cursor; all of a session's together hold at most as much as one result."""
     held = sum(each.table.num_rows + 1 for each in cursors.values())
     if held + cursor.table.num_rows > most:
         raise StatementFailed("54000", "open cursors hold too many rows: close some")
@@ -43,9 +43,9 @@ def add_cursor(
 
 
 def fetch_cursor(session: GatewaySession, statement: Fetch) -> Outcome:
-    """Return the next rows of a cursor, as long as its query is permitted as it was.
+    """Return the next rows of a cursor, as long as its query is permitted as before.
 
-    PostgreSQL hands out what a cursor holds whatever was revoked since. Here a REVOKE counts for open
+    PostgreSQL returns the rows of a cursor whatever was revoked since. Here a REVOKE applies to open
     cursors, too, held ones included.
     """
     cursor = session.cursors.get(statement.name)
@@ -69,7 +69,7 @@ def fetch_cursor(session: GatewaySession, statement: Fetch) -> Outcome:
 
 
 def close_cursor(cursors: dict[str, SessionCursor], statement: CloseCursor) -> Outcome:
-    """Forget a cursor, or all of them."""
+    """Close a cursor, or all of them."""
     if statement.name is None:
         cursors.clear()
         return Outcome("CLOSE CURSOR ALL")

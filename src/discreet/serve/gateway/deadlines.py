@@ -1,4 +1,4 @@
-"""One thread that ends what takes too long."""
+"""A thread that enforces time limits."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ import time
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 
-_RETRY_SECONDS = 0.5  # seconds until what does not end is told so again
+_RETRY_SECONDS = 0.5  # seconds between repeated interrupts
 
 _log = logging.getLogger("discreet.serve")
 
 
 class Deadlines:
-    """Calls an action when what runs inside `limit` takes longer than it may, until it ends.
+    """Calls an action, repeatedly, when the code inside `limit` exceeds its time, until it ends.
 
     Once is not enough: an engine between two queries has nothing to interrupt, and runs the next one.
     """
@@ -24,7 +24,7 @@ class Deadlines:
     def __init__(self) -> None:
         self._waiting: list[tuple[float, int]] = []
         self._actions: dict[int, Callable[[], None]] = {}
-        self._acting: int | None = None  # whose action runs now
+        self._acting: int | None = None  # the limit whose action runs now
         self._numbers = itertools.count()
         self._changed = threading.Condition()
         self._is_open = True
@@ -33,7 +33,7 @@ class Deadlines:
 
     @contextmanager
     def limit(self, seconds: float | None, action: Callable[[], None]) -> Generator[None]:
-        """Call `action`, from another thread, unless what is inside ends within `seconds`."""
+        """Call `action`, from another thread, unless the code inside ends within `seconds`."""
         if seconds is None:
             yield
             return
@@ -49,7 +49,7 @@ class Deadlines:
         finally:
             with self._changed:
                 self._actions.pop(number, None)
-                # Otherwise it could hit the statement after the one it was meant for.
+                # Otherwise it could hit the next statement.
                 self._changed.wait_for(lambda: self._acting != number)
 
     def close(self) -> None:
@@ -61,9 +61,7 @@ class Deadlines:
 
     def _run_actions(self) -> None:
         while (action := self._next_action()) is not None:
-            _run_action(
-                action
-            )  # without the lock: ending one may take seconds, and nobody else waits
+            _run_action(action)  # without the lock: an interrupt may take seconds
             with self._changed:
                 self._acting = None
                 self._changed.notify_all()
@@ -88,7 +86,7 @@ class Deadlines:
 
 
 def _run_action(action: Callable[[], None]) -> None:
-    """Do it; one that fails must not leave all others without an end."""
+    """Call it; a failure must not stop the thread."""
     try:
         action()
     except Exception as error:  # noqa: BLE001 -- its words may quote data

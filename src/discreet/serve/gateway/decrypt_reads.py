@@ -1,4 +1,4 @@
-"""Where cells are opened: inside the database if it can, else apart; statements that use none stay there."""
+"""Where cells are decrypted: in the database if it can, otherwise in the gateway."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ from discreet.sql import build
 if TYPE_CHECKING:
     from discreet.serve.gateway.session import GatewaySession
 
-_MOST_CHANGED = 2000  # rows, which are looked up one by one
+_MOST_CHANGED = 2000  # rows, which are found one by one
 
 
 def decide_rows(
     session: GatewaySession, tree: exp.Query, declared: Sequence[str | None]
 ) -> tuple[PermittedQuery, tuple[ResultField, ...], bool]:
-    """Return what a query may read, its columns, and whether it must run apart.
+    """Return a permitted query, its columns, and whether it must run in the gateway.
 
     Raises:
         AccessDenied: 42501.
@@ -107,7 +107,7 @@ def read_permitted_rows(
 
 
 def require_encryptable_write(session: GatewaySession, permitted: PermittedWrite) -> None:
-    """Refuse a write that reads encrypted columns of other tables where they are opened apart."""
+    """Refuse a write that reads encrypted columns of other tables, if the gateway decrypts them."""
     if not session.server.vault.is_out_of_engine or has_cells(permitted.relation):
         return
     if any(uses_cells(tree, session.authority) for tree in _write_expressions(permitted)):
@@ -119,7 +119,7 @@ def require_encryptable_write(session: GatewaySession, permitted: PermittedWrite
 
 
 def require_plain(session: GatewaySession, tree: exp.Query) -> None:
-    """Refuse a query that runs in the database and uses columns that are opened apart."""
+    """Refuse a query in the database over columns that the gateway decrypts."""
     if session.server.vault.is_out_of_engine and uses_cells(tree, session.authority):
         raise StatementFailed(
             "0A000", "encrypted columns of this database cannot be copied into another table"
@@ -132,13 +132,13 @@ def encrypt_write(
     statement: Statement,
     values: Sequence[object],
 ) -> PermittedWrite:
-    """Return a write, without parameters, of cells in the place of values."""
+    """Return a write, without parameters, of encrypted cells in place of values."""
     if not session.server.vault.is_out_of_engine:
         return encrypt_cells(permitted, session.ciphers, session.subject.settings)
     if not _touches_cells(session, permitted):
         return replace(permitted, relation=stored_relation(permitted.relation))
     if not isinstance(statement, Write):
-        raise Bug("A write came without its statement.")
+        raise Bug("A write has no statement.")
     return _encrypt_out_of_engine(session, permitted, statement, values)
 
 
@@ -171,7 +171,7 @@ def _touches_cells(session: GatewaySession, permitted: PermittedWrite) -> bool:
 
 
 def _names_cells(tree: exp.Expr | None, permitted: PermittedWrite) -> bool:
-    """Whether an expression over the written row names an encrypted column of it."""
+    """Whether an expression over the written row names one of its encrypted columns."""
     if tree is None:
         return False
     rows = (permitted.target.alias_or_name, EXCLUDED, NEW)
@@ -214,7 +214,7 @@ def _encrypt_out_of_engine(
 def _change_by_key(
     session: GatewaySession, permitted: PermittedWrite, sealed: PermittedWrite
 ) -> PermittedWrite:
-    """Return an UPDATE or DELETE of the rows that were found apart, by their primary keys."""
+    """Return an UPDATE or DELETE, by primary key, of rows that were found in the gateway."""
     relation = permitted.relation
     there = sealed.target.alias_or_name
     wanted = {name: build.column(name, of=there) for name in relation.primary_key}

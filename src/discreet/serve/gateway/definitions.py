@@ -1,4 +1,4 @@
-"""Definitions: rights and relations change together with what the engine stores for them."""
+"""Definitions: rights and relations change together with their physical tables."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ _TAGS: Mapping[type[Statement], str] = {
 
 
 def run_definition(session: GatewaySession, statement: Statement, note: AuditDraft) -> Outcome:
-    """Carry out a definition within the session's transaction."""
+    """Execute a definition within the session's transaction."""
     note.kind = "grant" if isinstance(statement, _OF_RIGHTS) else "definition"
     session.variables.require_writes(_command_tag(statement))
     match statement:
@@ -127,7 +127,7 @@ def _check_definition(session: GatewaySession, statement: Statement, after: Auth
 
 
 def _check_allowance(session: GatewaySession, allowance: Allowance, after: Authority) -> None:
-    """Refuse a budget that is more than one of the tables it is granted on has."""
+    """Refuse a budget that exceeds that of a table it is granted on."""
     before = session.authority.relations
     for key, relation in after.relations.items():
         if relation != before.get(key):
@@ -137,7 +137,7 @@ def _check_allowance(session: GatewaySession, allowance: Allowance, after: Autho
 def _check_trigger(
     session: GatewaySession, statement: objects.CreateTrigger, authority: Authority
 ) -> None:
-    """Refuse a trigger that could not run, before anybody writes."""
+    """Refuse a trigger that could not run, before the first write."""
     relation = find_relation(authority, session.role, statement.relation)
     column_encryption.require_free(relation, statement.trigger)
     check_trigger(
@@ -152,7 +152,7 @@ def _check_trigger(
 def _check_rule(
     session: GatewaySession, statement: objects.CreatePolicy | objects.CreateMask, after: Authority
 ) -> None:
-    """Refuse a policy or a mask that could not be asked, before anybody reads."""
+    """Refuse a policy or a mask that could not be evaluated, before the first read."""
     is_mask = isinstance(statement, objects.CreateMask)
     texts = (
         (statement.mask.expression,)
@@ -173,7 +173,7 @@ def _check_rule(
 def describe_view(
     session: GatewaySession, query: exp.Query, names: tuple[str, ...]
 ) -> tuple[RelationColumn, ...]:
-    """Return the columns of a view's query; as in PostgreSQL, rights count when it is read."""
+    """Return the columns of a view's query; as in PostgreSQL, rights are checked on reads."""
     relations = relations_of(query, session.authority, session.subject)  # in schemas it may use
     if any(isinstance(star.parent, (exp.Select, exp.Column)) for star in query.find_all(exp.Star)):
         _require_known(session, relations)
@@ -204,7 +204,7 @@ def describe_view(
 
 
 def _require_known(session: GatewaySession, relations: Iterable[Relation]) -> None:
-    """Refuse `*` of what its sender may not know all columns of: the view would list them."""
+    """Refuse `*` over a relation with columns hidden from the sender: the view would list them."""
     seen = RoleVisibility(session.authority, session.role)
     for relation in relations:
         if seen.columns(relation) != relation.columns:
@@ -235,7 +235,7 @@ _LONG = {
 def _fill_table(
     session: GatewaySession, statement: objects.CreateTable, query: exp.Query, note: AuditDraft
 ) -> int:
-    """Put the rows of CREATE TABLE … AS into the new table, as its sender sees them."""
+    """Insert the rows of CREATE TABLE … AS into the new table, as its sender sees them."""
     permitted = authorize_query(
         query,
         session.authority,

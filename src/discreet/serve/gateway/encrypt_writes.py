@@ -1,4 +1,4 @@
-"""Writes into tables with encrypted columns: values are locked on their way in."""
+"""Writes into tables with encrypted columns: values are encrypted before they are stored."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ EXCLUDED = "excluded"
 def encrypt_cells(
     permitted: PermittedWrite, ciphers: SessionCiphers, settings: Mapping[str, str]
 ) -> PermittedWrite:
-    """Return a write, without parameters, of cells in the place of values.
+    """Return a write, without parameters, of encrypted cells in place of values.
 
-    Its relation is the one that the engine stores, with a column for each blind index.
+    Its relation is the physical one, with a column for each blind index.
 
     Raises:
         StatementFailed: 42501, a column that it reads or writes is locked; 0A000, it changes the
@@ -45,7 +45,7 @@ def encrypt_cells(
     return replace(
         permitted,
         relation=stored_relation(relation),
-        # DuckDB does not know a new row by an alias.
+        # DuckDB does not allow an alias for a new row.
         target=build.table(*relation.physical, alias=called),
         columns=columns,
         rows=rows,
@@ -64,7 +64,7 @@ def encrypt_cells(
 
 
 class _CellReader:
-    """Opens the cells that expressions name; `rows` says what the rows they name are called."""
+    """Decrypts the cells that expressions name; `rows` maps the names of their rows."""
 
     def __init__(
         self, relation: Relation, ciphers: SessionCiphers, rows: Mapping[str, str]
@@ -95,7 +95,7 @@ def _refuse_keys(relation: Relation, assigned: Collection[str]) -> None:
     if set(relation.primary_key) & set(assigned):
         raise StatementFailed(
             "0A000",
-            f'the primary key of "{relation.name}" cannot be updated: encrypted values belong to it',
+            f'the primary key of "{relation.name}" cannot be updated: encrypted values use it',
             hint="Insert the row under its new key, and delete the old one.",
         )
 
@@ -130,7 +130,7 @@ def _encrypt_conflict(
     there = build.column(relation.primary_key[0], of=handle)
 
     def where_there(value: exp.Expr) -> exp.Expr:
-        # DuckDB also evaluates these for rows that are new, and drops what comes of it.
+        # DuckDB also evaluates these for new rows, and drops the result.
         found = exp.not_(build.is_null(there.copy()))
         return exp.Case(ifs=[exp.If(this=found, true=value)])
 

@@ -1,4 +1,4 @@
-"""Queries over encrypted columns: what is locked is refused, what is not used is not opened."""
+"""Queries over encrypted columns: locked ones are refused, unused ones are not decrypted."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _NUMBER_TYPES = (_T.SMALLINT, _T.INT, _T.BIGINT, _T.DECIMAL)
 
 @dataclass(frozen=True)
 class _Source:
-    """Where a tree reads a table with encrypted columns: `SELECT … FROM physical`, and its alias."""
+    """A place where a tree reads an encrypted table: `SELECT … FROM physical`, and its alias."""
 
     relation: Relation
     select: exp.Select
@@ -40,10 +40,10 @@ class _Source:
 
 
 def require_unlocked(tree: exp.Query, authority: Authority, ciphers: SessionCiphers) -> None:
-    """Refuse a query that uses a locked column, and leave out of `tree` what it does not use.
+    """Refuse a query that uses a locked column, and remove unused columns from `tree`.
 
     Raises:
-        StatementFailed: 42501, with the hint how to unlock it.
+        StatementFailed: 42501, with a hint how to unlock it.
     """
     sources = list(_encrypted_sources(tree, authority))
     if not sources:
@@ -70,7 +70,7 @@ def reads_cells(reads: Iterable[TouchedRelation], authority: Authority) -> bool:
 
 
 def uses_cells(tree: exp.Expr, authority: Authority) -> bool:
-    """Whether a tree reads an encrypted column of a table; columns it does not use are left out."""
+    """Whether a tree reads an encrypted column of a table; unused columns are removed."""
     sources = list(_encrypted_sources(tree, authority))
     if not sources:
         return False
@@ -84,7 +84,7 @@ def uses_cells(tree: exp.Expr, authority: Authority) -> bool:
 
 
 def _drop_unused(tree: exp.Expr) -> None:
-    """Take away columns of views and subqueries that nobody outside them names."""
+    """Remove columns of views and subqueries that are not named outside them."""
     changed = not _has_silent_uses(tree)
     while changed:
         changed, used = False, _used_columns(tree)
@@ -95,7 +95,7 @@ def _drop_unused(tree: exp.Expr) -> None:
 
 
 def _has_silent_uses(tree: exp.Expr) -> bool:
-    """Whether columns may be used that are not named: by `*` or USING."""
+    """Whether unnamed columns may be used: by `*` or USING."""
     if any(join.args.get("using") for join in tree.find_all(exp.Join)):
         return True
     return any(
@@ -104,7 +104,7 @@ def _has_silent_uses(tree: exp.Expr) -> bool:
 
 
 def _is_simple(select: exp.Expr) -> bool:
-    """Whether rows stay the same when a column goes."""
+    """Whether removing a column leaves the rows the same."""
     if not isinstance(select, exp.Select) or select.find(exp.Star, exp.AggFunc, exp.Window):
         return False
     return not any(
@@ -133,10 +133,10 @@ def _used_columns(tree: exp.Expr) -> dict[str, set[str]]:
 
 
 def add_index_lookups(tree: exp.Query, authority: Authority, ciphers: SessionCiphers) -> None:
-    """Let a query with literals look values of encrypted columns up by their blind index.
+    """Make a query with literals find values of encrypted columns by their blind index.
 
-    Rows with another index cannot be equal, so that the result stays the same, and fewer cells are
-    opened.
+    Rows with another index cannot be equal, so the result stays the same, and fewer cells are
+    decrypted.
     """
     for source in list(_encrypted_sources(tree, authority)):
         shown_names = {item.alias_or_name for item in source.select.expressions}
@@ -163,7 +163,7 @@ def add_index_lookups(tree: exp.Query, authority: Authority, ciphers: SessionCip
 def narrow_write_condition(
     condition: exp.Expr | None, relation: Relation, handle: str, ciphers: SessionCiphers
 ) -> exp.Expr | None:
-    """Return the condition of a write with what looks its values up by their blind index."""
+    """Return the condition of a write, with lookups by blind index."""
     if condition is None:
         return None
     columns = {column.name: column for column in relation.columns if column.key is not None}
@@ -191,7 +191,7 @@ def _encrypted_sources(tree: exp.Expr, authority: Authority) -> Iterator[_Source
 
 
 def _shown_column(item: exp.Expr, source: _Source) -> RelationColumn | None:
-    """Return the encrypted column that an expression shows as it is: no mask, no policy."""
+    """Return the encrypted column that an expression shows unchanged: no mask, no policy."""
     value = item.unalias()
     if not isinstance(value, exp.Column) or value.table != source.subquery.alias:
         return None
@@ -258,7 +258,7 @@ def _split_equality(part: exp.Expr, handle: str) -> tuple[str | None, list[exp.E
 
 
 def _literal_value(tree: exp.Expr, column: RelationColumn) -> object | None:
-    """Return the value of a literal as one of the column's; None if it is none, or may be another."""
+    """Return a literal as a value of the column; None if it is not one, or is ambiguous."""
     kind = kind_named(column.type)
     tree = tree.unnest()
     cast = None
@@ -295,7 +295,7 @@ def _exact_number(text: str, cast: exp.DataType | None, column: RelationColumn) 
     if len(digits) > _MOST_DIGITS or not 0 <= after <= min(
         _column_scale(column), _cast_scale(cast)
     ):
-        return None  # whoever casts may round
+        return None  # a cast may round
     return int(value) if kind_named(column.type) in _WHOLES else value
 
 

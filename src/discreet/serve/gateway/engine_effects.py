@@ -1,4 +1,4 @@
-"""What a change of the authority means for the engine: tables come, go, and get labels."""
+"""Effects of a change of the authority on the engine: tables are created, dropped or labeled."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ ANONYMIZED = "anonymized"  # the schema of tables behind anonymized views
 
 
 def apply_effects(session: GatewaySession, before: Authority, after: Authority) -> Authority:
-    """Bring the engine from `before` to `after`, within the transaction, and return `after` with physical names."""
+    """Apply the change from `before` to `after` to the engine; return `after` with physical names."""
     check_labels(before, after)
     _add_schemas(session, before, after)
     _drop_tables(session, before, after)
@@ -39,15 +39,15 @@ def apply_effects(session: GatewaySession, before: Authority, after: Authority) 
         elif known.multilevel and not relation.multilevel:
             raise StatementFailed(
                 "0A000",
-                "labels cannot be taken from a table: everybody would see everything",
-                hint="Create a table from what everybody may see: SET discreet.clearance to the "
+                "labels cannot be taken from a table: all users would see everything",
+                hint="Create a table from the public rows: SET discreet.clearance to the "
                 "lowest level, then CREATE TABLE … AS SELECT …",
             )
     return replace(after, relations=relations)
 
 
 def fill_new_table(session: GatewaySession, relation: Relation, rows: exp.Query) -> int:
-    """Put the rows of a query into a table that was just made."""
+    """Insert the rows of a query into a new table."""
     target = exp.Schema(
         this=build.table(*relation.physical),
         expressions=[exp.to_identifier(column.name, quoted=True) for column in relation.columns],
@@ -57,17 +57,17 @@ def fill_new_table(session: GatewaySession, relation: Relation, rows: exp.Query)
 
 
 def drop_physical(session: GatewaySession, names: tuple[str, ...]) -> None:
-    """Remove a physical table."""
+    """Drop a physical table."""
     session.transaction.write().execute(drop_table(build.table(*names)), touches=[names])
 
 
 def physical_names(session: GatewaySession, schema: str, name: str) -> tuple[str, ...]:
-    """Return what a relation is called on the engine."""
+    """Return the engine's name of a relation."""
     return (*session.server.database.prefix, schema, name)
 
 
 def create_physical_schema(session: GatewaySession, name: str) -> None:
-    """Make a space of names on the engine, if there is none."""
+    """Create a schema on the engine, if it does not exist."""
     outer = [exp.to_identifier(word, quoted=True) for word in session.server.database.prefix]
     place = exp.Table(db=exp.to_identifier(name, quoted=True), catalog=outer[0] if outer else None)
     tree = exp.Create(this=place, kind="SCHEMA", exists=True)
@@ -87,7 +87,7 @@ def _drop_tables(session: GatewaySession, before: Authority, after: Authority) -
         for key, relation in before.relations.items()
         if key not in after.relations and relation.physical
     ]
-    # Whoever refers to others goes first.
+    # Referencing tables go first.
     order = {relation.physical: relation for relation in before.relations.values()}
     gone.sort(key=lambda names: -len(order[names].foreign_keys))
     for names in gone:
@@ -119,13 +119,13 @@ def _add_labels(session: GatewaySession, relation: Relation) -> Relation:
 
 
 def create_plain(session: GatewaySession, relation: Relation) -> None:
-    """Make a physical table without constraints."""
+    """Create a physical table without constraints."""
     tree = build_create_table(replace(relation, kind="table"), session.server.database.dialect, {})
     session.transaction.write().execute(tree, touches=[relation.physical])
 
 
 def text_rows_query(table: ArrowTable) -> exp.Query:
-    """Return rows of texts as a query: the rows of a release, which are told to everybody anyway."""
+    """Return rows of texts as a query: the rows of a release, which are public anyway."""
     rows = [
         exp.Tuple(
             expressions=[exp.null() if cell is None else build.text(cell) for cell in row.values()]

@@ -1,4 +1,4 @@
-"""From a prepared statement to its outcome."""
+"""Execution of prepared statements."""
 
 from __future__ import annotations
 
@@ -148,7 +148,7 @@ def _run_wrapper(
 ) -> Outcome:
     plan = prepared.plan
     if not isinstance(plan, InnerPlan):
-        raise Bug("A statement lost the one inside it.")
+        raise Bug("A nested statement is missing.")
     statement = prepared.statement
     match statement:
         case kinds.Explain():
@@ -179,7 +179,7 @@ def _run_wrapper(
             )
             return Outcome("DECLARE CURSOR", notices=inner.notices)
         case _:
-            raise Bug("A statement has another inside that should not.")
+            raise Bug("A statement has an unexpected nested one.")
 
 
 def _run_explain(
@@ -197,10 +197,10 @@ def _run_explain(
     elif statement.privacy:
         lines = ["You may see the rows: the answer is exact, and costs nothing."]
     else:
-        # An engine's plan tells how many rows there are that nobody may see.
+        # An engine's plan would reveal the number of hidden rows.
         lines = ["The plan of the engine is not shown."]
         if isinstance(inner, (RowsPlan, WritePlan)):
-            # What views and policies read as their owners is the owners' to know.
+            # What views and policies read with their owners' rights is shown to the owners only.
             reads = (one for one in inner.permitted.reads if one.as_role == session.role)
             names = sorted({".".join(touched.relation) for touched in reads})
             lines += [f"Reads {name}" for name in names]
@@ -283,7 +283,7 @@ def _set_role(session: GatewaySession, statement: kinds.SetRole) -> Outcome:
 
 
 def _first_word(statement: kinds.Statement) -> str:
-    """Return SET or RESET, which mean the same for a setting, and are answered alike."""
+    """Return the tag SET or RESET of a statement on a setting."""
     return "RESET" if statement.text.lstrip()[:5].upper() == "RESET" else "SET"
 
 

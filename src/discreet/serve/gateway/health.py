@@ -1,4 +1,4 @@
-"""Does everything work that an answer needs? Told quickly, and without saying why not."""
+"""Health of the parts that an answer needs: checked quickly, reported without reasons."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from sqlglot import exp
 if TYPE_CHECKING:
     from discreet.serve.gateway.server import Server
 
-PROBE_TIMEOUT = 2.0  # seconds: who does not answer by then is down
-HEALTH_TTL = 1.0  # seconds for which a look counts, so that looking costs nothing
+PROBE_TIMEOUT = 2.0  # seconds: a part that does not respond by then is down
+HEALTH_TTL = 1.0  # seconds for which a check is cached
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Health:
 
 
 class HealthMonitor:
-    """Looks at the parts of a house, each in a thread of its own, at most one at a time."""
+    """Checks the parts of a server, each in a thread of its own, at most one at a time."""
 
     def __init__(self, house: Server) -> None:
         self._house = house
@@ -48,7 +48,7 @@ class HealthMonitor:
         self._looked = 0.0
 
     def check(self) -> Health:
-        """Return what works; a part that does not answer soon does not."""
+        """Return which parts work; one that does not respond in time does not."""
         with self._lock:
             if self._known is None or time.monotonic() - self._looked > HEALTH_TTL:
                 self._known = Health(self._probe_parts(), self._house.journal.unwitnessed)
@@ -69,7 +69,7 @@ class HealthMonitor:
 
 
 class _Probe:
-    """One look, and what came of it."""
+    """One check and its result."""
 
     def __init__(self, look: Callable[[], object]) -> None:
         self._look = look

@@ -1,4 +1,4 @@
-"""Exact aggregates for who may not see rows: the classic inference controls, which are no privacy."""
+"""Exact aggregates for users without access to rows: classic inference control, not privacy."""
 
 from __future__ import annotations
 
@@ -43,17 +43,17 @@ from discreet.serve.session import Notice, PreparedStatement
 BAD_SIZE = "the question is about too few or too many people"
 WARNING = Notice(
     "WARNING",
-    "Exact answers under a size rule can be taken apart by a tracker; see docs/attacks/tracker.md. "
+    "Exact answers under a size rule can be broken by a tracker; see docs/attacks/tracker.md. "
     "Differential privacy (GRANT AGGREGATE … WITH BUDGET) cannot.",
     sqlstate="01000",
 )
-_HINT = "A control lets you ask: SELECT count(*), sum(column), avg(column) FROM one table WHERE simple comparisons."
+_HINT = "A control allows: SELECT count(*), sum(column), avg(column) FROM one table WHERE simple comparisons."
 _WRITING = (Privilege.INSERT, Privilege.UPDATE, Privilege.DELETE, Privilege.TRUNCATE)
 
 
 @dataclass(frozen=True)
 class _QuerySet:
-    """How many rows of each person there are, and how many a question is about."""
+    """The number of rows of each person, and how many of them a query covers."""
 
     whole: NDArray[np.int64]
     met: NDArray[np.int64]
@@ -63,7 +63,7 @@ class _QuerySet:
         return self.met > 0
 
     def obeys(self, control: InferenceControl) -> bool:
-        """Whether enough people are in it, and enough are not."""
+        """Whether enough people are included, and enough are excluded."""
         size, everybody = int(np.count_nonzero(self.met)), int(np.count_nonzero(self.whole))
         if size == everybody and control.everybody:
             return size >= control.size
@@ -73,12 +73,12 @@ class _QuerySet:
 def prepare_controlled(
     session: GatewaySession, statement: Statement, tree: exp.Query, declared: Sequence[str | None]
 ) -> PreparedStatement | None:
-    """Return the exact question that a denied query is, None if no control applies to its sender.
+    """Return a denied query as an exact query, None if no control applies to its sender.
 
     Nothing is executed, and nothing counts as answered.
 
     Raises:
-        AccessDenied: 42501, a control applies, but not to a question like this.
+        AccessDenied: 42501, a control applies, but does not allow this query.
     """
     relation = _controlled_table(session, tree)
     if relation is None:
@@ -103,7 +103,7 @@ def prepare_controlled(
 def answer_controlled(
     session: GatewaySession, plan: ControlledPlan, values: Sequence[object], note: AuditDraft
 ) -> ArrowTable:
-    """Return the exact answer, if the rules allow it; it counts as answered from then on."""
+    """Return the exact answer, if the rules allow it; it is stored as answered from then on."""
     relation = plan.relation
     dialect = session.server.database.dialect
     tree = require_row_query(bind_query(plan.tree, plan.parameters, values, dialect=dialect))
@@ -115,7 +115,7 @@ def answer_controlled(
     note.add_read(relation.key, shape.named())
     session.require_same((), relation.key)
     connection = session.transaction.read()
-    if not connection.in_transaction:  # whom it is about and what is answered are of one moment
+    if not connection.in_transaction:  # people and answer come from one snapshot
         connection.begin()
     constants = constants_query(shape, relation)
     if constants is not None:
@@ -126,7 +126,7 @@ def answer_controlled(
 
 
 def explain_control(plan: ControlledPlan) -> list[str]:
-    """Return what a control does with a question, line by line."""
+    """Return lines that explain what a control does with a query."""
     return [
         f"The answer is exact, if control {', '.join(plan.controls)} allows it.",
         WARNING.message,
@@ -134,7 +134,7 @@ def explain_control(plan: ControlledPlan) -> list[str]:
 
 
 def _controlled_table(session: GatewaySession, tree: exp.Query) -> Relation | None:
-    """Return the table that a query is about, if its sender has a control on it."""
+    """Return the table of a query, if its sender has a control on it."""
     relations = relations_of(tree, session.authority, session.subject)
     if len(relations) != 1:
         return None
@@ -152,14 +152,14 @@ def _applicable_controls(
 def _require_askable(session: GatewaySession, relation: Relation) -> None:
     if relation.kind != "table" or relation.multilevel:
         raise StatementFailed("0A000", f'"{relation.name}" has labels: no control applies to it')
-    # As whatever role the user can become.
+    # Through any role that the user can become.
     roles = {session.role, *reach(session.authority, session.user, "use")}
     if any(any_privilege(session.authority, role, relation, _WRITING) for role in roles):
-        # With rows of their own, whoever asks would fill up a crowd of one.
+        # A user could insert rows to enlarge a group that is too small.
         raise AccessDenied(
             f"permission denied for table {relation.name}",
-            reason=f"{session.role} writes {relation.name}, and can fill up crowds",
-            hint="Who may write a table cannot ask about it under a control.",
+            reason=f"{session.role} writes {relation.name}, and can enlarge groups",
+            hint="A role that may write a table cannot query it under a control.",
         )
 
 
@@ -168,9 +168,9 @@ def _require_plain(session: GatewaySession, relation: Relation, shape: Aggregate
     if cells & {*shape.named(), *_unit_columns(session, relation)}:
         raise _access_denied(relation, "the question uses an encrypted column")
     if masked_columns(session.authority, session.role, relation) & shape.named():
-        raise _access_denied(relation, "the question uses a column that its sender sees a mask of")
+        raise _access_denied(relation, "the question uses a column that is masked for its sender")
     if has_policies(session.authority, session.role, relation):
-        raise _access_denied(relation, f"row policies of {relation.name} are for {session.role}")
+        raise _access_denied(relation, f"row policies of {relation.name} apply to {session.role}")
 
 
 def _access_denied(relation: Relation, reason: str) -> AccessDenied:
@@ -178,7 +178,7 @@ def _access_denied(relation: Relation, reason: str) -> AccessDenied:
 
 
 def _unit_columns(session: GatewaySession, relation: Relation) -> tuple[str, ...]:
-    """Return the columns that say whose a row is."""
+    """Return the columns that identify the person of a row."""
     policy = session.server.policy
     said = policy.tables.get(relation.name) if policy is not None else None
     if said is not None and said.unit is not None and relation.column(said.unit) is not None:
@@ -198,7 +198,7 @@ def _as_owner(
     tree: exp.Query,
     declared: Sequence[str | None] = (),
 ) -> PermittedQuery:
-    """Return a query of the table's owner."""
+    """Return a query with the privileges of the table's owner."""
     dialect = session.server.database.dialect
     owner = Subject(relation.owner, relation.owner, None, session.subject.settings)
     permitted = authorize_query(tree, session.authority, owner, dialect=dialect, declared=declared)
@@ -225,7 +225,7 @@ def _require_admissible(
     strict = [one for one in controls if one.overlap is not None or one.audit]
     if strict and bool(np.any(rows.people & (rows.met < rows.whole))):
         raise AccessDenied(
-            "the question takes some rows of a person and leaves others",
+            "the question includes some rows of a person and excludes others",
             reason=f"control {strict[0].name}: whole people",
         )
     if shape.counts_rows and unit != relation.primary_key:
@@ -249,7 +249,7 @@ def _require_admissible(
 def _query_sets(
     table: ArrowTable, shape: AggregateQuery, keys: int
 ) -> tuple[_QuerySet, Mapping[str, _QuerySet]]:
-    """Return the crowd of a question, and that of each column: who has a value there."""
+    """Return the people of a query, and those with a value in each column."""
     counts = [
         column.to_numpy(zero_copy_only=False).astype(np.int64) for column in table.columns[keys:]
     ]

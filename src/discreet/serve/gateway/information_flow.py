@@ -1,4 +1,4 @@
-"""No write down: what was read of a table with labels is not written where everybody reads."""
+"""No write down: data read from a labeled table is not written to a plain one."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 
 
 def require_level(session: GatewaySession, reads: Iterable[TouchedRelation]) -> None:
-    """Refuse to write a plain table by what `reads` tells of one with labels, unless at the bottom.
+    """Refuse to write a plain table from the `reads` of a labeled one, unless at the bottom.
 
-    A plain table has no place for a label, so that all of it is at the bottom. Even which rows are
-    written, or that none are, would tell (the *-property; Bell & LaPadula 1973).
+    A plain table has no labels, so all of it is at the bottom. Even which rows are written, or that
+    none are, would reveal something (the *-property; Bell & LaPadula 1973).
 
     Raises:
         AccessDenied: 42501.
@@ -32,7 +32,7 @@ def require_level(session: GatewaySession, reads: Iterable[TouchedRelation]) -> 
 
 
 def level_source(session: GatewaySession) -> Source:
-    """Return how triggers of a plain table read relations: those with labels, at the bottom only."""
+    """Return how triggers of a plain table read relations: labeled ones at the bottom only."""
     read = session.server.source(session)
 
     def seen(relation: Relation, subject: Subject) -> exp.Query:
@@ -49,8 +49,8 @@ def _require_bottom(session: GatewaySession, relation: Relation) -> None:
     lattice = house.lattice(authority)
     if lattice.code(house.label(authority, session.clearance)) != BOTTOM:
         raise AccessDenied(
-            f'what is read of "{relation.name}" cannot be written to a table without labels',
+            f'data read from "{relation.name}" cannot be written to a table without labels',
             reason=f"a write down from {session.clearance}",
-            hint=f"SET discreet.clearance = '{lattice.bottom}' to write what everybody may see, "
+            hint=f"SET discreet.clearance = '{lattice.bottom}' to write public data, "
             "or write to a table with labels.",
         )

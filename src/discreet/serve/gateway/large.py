@@ -1,4 +1,4 @@
-"""Large statements: whose sender has no right to what they name is refused before much is read."""
+"""Large statements: refused early if their sender has no privilege on what they name."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from discreet.serve.gateway.parse_queue import LARGE
 if TYPE_CHECKING:
     from discreet.serve.gateway.session import GatewaySession
 
-_TOKENS = 2_000  # of a statement whose sender has no right to any relation
+_TOKENS = 2_000  # of a statement whose sender has no privilege on any relation
 _VALUES = 2_000
 
 
 def bounds_for(session: GatewaySession, text: str) -> StatementBounds:
-    """Return how much of a text is read: little if its sender has no right to any relation."""
+    """Return the limits of a text: low if its sender has no privilege on any relation."""
     bounds = session.server.bounds
     if len(text) < LARGE:
         return bounds
@@ -34,13 +34,13 @@ def bounds_for(session: GatewaySession, text: str) -> StatementBounds:
 
 
 def require_rights(session: GatewaySession, text: str, tree: exp.Expr) -> None:
-    """Refuse a large statement that names a relation to which its sender has no right at all.
+    """Refuse a large statement that names a relation on which its sender has no privilege.
 
-    Small ones are read whole, and fail as they do in PostgreSQL: what is not there comes first.
+    Small ones are parsed completely, and fail as in PostgreSQL: a missing relation comes first.
 
     Raises:
         AccessDenied: 42501, with the reason for the journal.
-        StatementFailed: 42P01, one of the relations is not there.
+        StatementFailed: 42P01, one of the relations does not exist.
     """
     if len(text) < LARGE:
         return
@@ -54,7 +54,7 @@ def require_rights(session: GatewaySession, text: str, tree: exp.Expr) -> None:
 
 
 def _has_right(session: GatewaySession, relation: Relation) -> bool:
-    # A control lets those ask whom nothing was granted.
+    # A control permits queries of roles without any grant.
     return bool(relation.controls) or any_privilege(
         session.authority, session.role, relation, TABLE_PRIVILEGES
     )

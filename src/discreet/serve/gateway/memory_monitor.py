@@ -1,4 +1,4 @@
-"""The server's memory: when it runs out, statements end, and what ended sessions held is forgotten."""
+"""Memory pressure: statements are interrupted, and memory of ended sessions is freed."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-_INTERVAL = 0.1  # seconds between two looks
-_COLLECT_INTERVAL = 1.0  # seconds between two searches for what ended sessions left behind
-_PATIENCE = 2.0  # seconds for statements to end before others are, too
-_GROWTH = 1.05  # more than is left after statements ended, before others end, too
-_SHARE = 0.8  # of the memory there is, unless told otherwise
+_INTERVAL = 0.1  # seconds between two checks
+_COLLECT_INTERVAL = 1.0  # seconds between two garbage collections
+_PATIENCE = 2.0  # seconds for statements to end before others are interrupted
+_GROWTH = 1.05  # growth after an interruption before the next one
+_SHARE = 0.8  # default share of the available memory
 _MEMORY_STATISTICS = Path("/proc/self/statm")
 _MEMORY_LIMITS = (
     Path("/sys/fs/cgroup/memory.max"),
@@ -24,10 +24,10 @@ _MEMORY_LIMITS = (
 
 
 class MemoryMonitor:
-    """Calls `relieve` whenever this process takes more memory than it may.
+    """Calls `relieve` whenever this process exceeds its memory limit.
 
-    DuckDB's own limit does not count the texts that a statement puts together, nor what is on its way
-    to a client. Where the system does not tell how much is taken, nothing is watched.
+    DuckDB's own limit does not count texts that a statement builds, nor data on its way to a client.
+    Where the system does not report the memory in use, nothing is watched.
     """
 
     def __init__(self, most: int | None, relieve: Callable[[], None]) -> None:
@@ -40,7 +40,7 @@ class MemoryMonitor:
             self._thread.start()
 
     def forget(self) -> None:
-        """Have what an ended session held collected soon: trees of statements hold their values in cycles."""
+        """Free an ended session's memory soon: trees of statements hold their values in cycles."""
         self._has_garbage = True
 
     def close(self) -> None:
@@ -64,12 +64,12 @@ class MemoryMonitor:
                 self._relieve()
                 self._ended.wait(_PATIENCE)
                 release_unused_memory()
-                # What the system does not take back must not end statements that need little more.
+                # Memory that the system does not reclaim must not end further statements.
                 bearable = max(self._most, int(used_memory() * _GROWTH))
 
 
 def release_unused_memory() -> None:
-    """Return memory to the system that nobody uses."""
+    """Return unused memory to the system."""
     import pyarrow as pa
 
     pa.default_memory_pool().release_unused()
@@ -83,7 +83,7 @@ def used_memory() -> int:
 
 
 def _available_memory() -> int:
-    """Return how many bytes this process could have: the machine's, or what it is granted of them."""
+    """Return how many bytes this process may use: the machine's, or its limit."""
     found = [os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")]
     for path in _MEMORY_LIMITS:
         try:

@@ -1,7 +1,7 @@
-"""Cells of a database that cannot open them itself: they are opened apart, in memory of the gateway.
+"""Encrypted cells of a database that cannot decrypt them: they are decrypted in the gateway.
 
-What a statement needs of the tables is copied, still encrypted, into a DuckDB that only this session
-reaches; there the statement runs, so that no value and no key gets to the database.
+The rows that a statement needs are copied, still encrypted, into a DuckDB that only this session
+can access; the statement runs there, so that no value and no key reaches the database.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ from discreet.serve.gateway.ciphers import (
 )
 from discreet.sql import build
 
-MOST_ROWS = 10_000  # that are written at once, for they are part of the statement
+MOST_ROWS = 10_000  # per write, since they are part of the statement
 _BATCH = 1000
-_NATIVE = ("uuid", "json", "interval")  # which are copied as texts
+_NATIVE = ("uuid", "json", "interval")  # copied as texts
 
 
 class OutOfEngine:
@@ -48,7 +48,7 @@ class OutOfEngine:
         self._connection = self._database.connect()
 
     def authority(self, authority: Authority) -> Authority:
-        """Return an authority in which tables are where their copies are."""
+        """Return an authority in which tables refer to their copies."""
         relations = {
             key: replace(relation, physical=copy_name(relation)) if relation.physical else relation
             for key, relation in authority.relations.items()
@@ -85,7 +85,7 @@ class OutOfEngine:
     def query(
         self, query: exp.Query, authority: Authority, connection: DatabaseConnection, *, limit: int
     ) -> ArrowTable:
-        """Copy what a query reads, and return its result; `authority` is that of the tables."""
+        """Copy the rows that a query reads, and return its result; `authority` is the tables'."""
         for relation, conditions in self._tables_to_copy(query, authority):
             columns = [build.column(column.name) for column in stored_relation(relation).columns]
             rows = build.select(*columns, source=build.table(*relation.physical))
@@ -99,18 +99,18 @@ class OutOfEngine:
                 self._drop(relation)
 
     def interrupt(self) -> None:
-        """Stop what runs now."""
+        """Interrupt the running statement."""
         self._connection.interrupt()
 
     def close(self) -> None:
-        """Forget all copies."""
+        """Drop all copies."""
         self._connection.close()
         self._database.close()
 
     def _tables_to_copy(
         self, query: exp.Query, authority: Authority
     ) -> list[tuple[Relation, exp.Expr | None]]:
-        """Return the tables whose copies a query reads, and which of their rows it can need."""
+        """Return the tables whose copies a query reads, and a filter on the rows it can need."""
         known = {
             copy_name(relation): relation
             for relation in authority.relations.values()
@@ -164,7 +164,7 @@ def literal_rows(rows: ArrowTable, columns: Sequence[RelationColumn], alias: str
 
 
 def insert_all(connection: DatabaseConnection, relation: Relation, rows: ArrowTable) -> int:
-    """Put rows, as they are stored, into a table, some at a time."""
+    """Insert rows, as they are stored, into a table, in batches."""
     columns = relation.columns
     names = [exp.to_identifier(column.name, quoted=True) for column in columns]
     for start in range(0, rows.num_rows, _BATCH):
@@ -178,8 +178,8 @@ def insert_all(connection: DatabaseConnection, relation: Relation, rows: ArrowTa
 
 
 def copy_name(relation: Relation) -> tuple[str, ...]:
-    """Return what the copy of a table is called."""
-    # Names may hold dots: the length tells where the first one ends.
+    """Return the name of a table's copy."""
+    # Names may hold dots: the length shows where the first one ends.
     return (CATALOG, "public", f"{len(relation.schema)}.{relation.schema}.{relation.name}")
 
 

@@ -11,12 +11,12 @@ from discreet.guard.rewrite.bind import bind_query
 
 
 def blank_parameters(tree: exp.Query, types: Sequence[str]) -> exp.Query:
-    """Return a query with NULL for all parameters, to see what it returns."""
+    """Return a query with NULL for all parameters, to describe its result."""
     return require_row_query(bind_query(tree, types, [None] * len(types)))
 
 
 def require_row_query(tree: exp.Expr) -> exp.Query:
-    """Return a tree that is a query, as one."""
+    """Return a tree as a query, or refuse it."""
     if not isinstance(tree, exp.Query):
         raise StatementFailed("0A000", "only queries return rows")
     return tree

@@ -1,4 +1,4 @@
-"""Large statements are read one at a time, and no user gets more than half of that time."""
+"""Large statements are parsed one at a time, and no user gets more than half of that time."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from contextlib import contextmanager
 from discreet.errors import StatementFailed
 
 LARGE = 4_000  # characters, from which a statement waits for its turn
-_POLL_SECONDS = 0.1  # seconds after which who waits looks whether to go on
+_POLL_SECONDS = 0.1  # seconds between checks while waiting
 
 
 class ParseQueue:
-    """Whose large statement is read now: in one process, several at once would only slow each other.
+    """The queue for parsing large statements: in one process, several at once would slow each other.
 
-    After a turn, its user's next one waits as long as that took. Of those who wait, the user whose
+    After a turn, its user's next one waits as long as that took. Among waiting users, the one whose
     last turn is longest ago comes first. Small statements never wait.
     """
 
@@ -32,7 +32,7 @@ class ParseQueue:
 
     @contextmanager
     def turn(self, user: str, *, seconds: float, check: Callable[[], None]) -> Generator[None]:
-        """Wait for a turn, at most for `seconds`; `check` raises when there is no need to wait longer."""
+        """Wait for a turn, at most for `seconds`; `check` raises when waiting is pointless."""
         self._wait_for_turn(user, self._clock() + seconds, check)
         started = self._clock()
         try:
@@ -72,7 +72,7 @@ class ParseQueue:
         return min(ready)[1] if ready else None
 
     def _forget_rested(self, now: float) -> None:
-        """Forget users who rested and do not wait."""
+        """Drop users who rested and do not wait."""
         known = set(self._waiting.values())
         for user in [one for one, rest in self._rests.items() if rest <= now and one not in known]:
             del self._rests[user], self._ended[user]

@@ -1,4 +1,4 @@
-"""Rows and rights are kept in two places: after a crash between the two commits, the second is made up for."""
+"""Recovery of definitions: rows and rights are committed separately, with a crash in between."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ _KIND, _NAME = "house", "identity"
 
 
 class PendingRights:
-    """One row beside the data: which rights belong to what was last defined there.
+    """One row beside the data: the rights that belong to the last definition there.
 
-    It is written in the engine's own transaction. The control store keeps the same rights a moment
-    later; whoever finds the row newer than the store by one knows that somebody crashed in between,
-    and keeps them there, too. So a definition is whole or not at all, whatever dies when.
+    It is written in the engine's own transaction. The control store commits the same rights a
+    moment later. A row that is newer than the store by one shows a crash in between, and its rights
+    are then written to the store, too. So a definition is applied completely or not at all.
     """
 
     def __init__(self, database: Database, control: ControlStore) -> None:
@@ -34,12 +34,12 @@ class PendingRights:
         self._table = build.table(*database.prefix, "public", TABLE)
         self._names = (*database.prefix, "public", TABLE)
         made = control.update(_KIND, _NAME, lambda found: found or {"id": secrets.token_hex(16)})
-        # Two servers with rights of their own may serve one database.
+        # Two servers with separate rights may serve one database.
         self._is_ours = build.column("control").eq(build.text(str((made or {})["id"])))
         self._is_kept = database.is_writable and self._prepare(database)
 
     def note(self, connection: DatabaseConnection, change: VersionChange) -> None:
-        """Write, within the engine's transaction, which change of rights goes with it.
+        """Write, within the engine's transaction, the change of rights that belongs to it.
 
         Raises:
             StatementFailed: 40001, an earlier change had not reached the control store; now it has.
@@ -61,7 +61,7 @@ class PendingRights:
         connection.execute(row, touches=[self._names])
 
     def recover(self, connection: DatabaseConnection) -> bool:
-        """Make up for a change that reached the engine only; return whether there was one.
+        """Complete a change that reached the engine only; return whether there was one.
 
         Raises:
             StoreFailed: The control store is older than the data.
@@ -89,7 +89,7 @@ class PendingRights:
                 token=found.token,
             )
         except StatementFailed:
-            return False  # whoever defined it was only slow
+            return False  # its gateway was only slow
         return True
 
     def _read(self, connection: DatabaseConnection) -> VersionChange | None:
@@ -103,18 +103,18 @@ class PendingRights:
         if hmac.compare_digest(mac, self._authentication_code(body)):
             return found
         if found.expected < self._control.authority().version:
-            return None  # it is in the control store since, or was before there was a key
+            return None  # it has reached the control store, or is older than the key
         raise StoreFailed(
             "The rights that the database says belong to its last definition were not written by this "
             "server. Find out who wrote the table discreet_pending, and restore it."
         )
 
     def _authentication_code(self, body: str) -> str:
-        """Return the code of rights that are kept beside the data, where others may write; `-` without a key."""
+        """Return the code of rights stored beside the data, where others may write; `-` without a key."""
         return self._control.mac("pending", body) or "-"
 
     def _prepare(self, database: Database) -> bool:
-        """Make the row; return whether there is one: an account that only reads defines nothing."""
+        """Create the row; return whether it exists: a read-only account defines nothing."""
         connection = database.connect()
         try:
             if not any(names[-2:] == self._names[-2:] for names in database.tables()):

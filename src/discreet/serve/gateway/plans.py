@@ -1,4 +1,4 @@
-"""What a session knows of a prepared statement: enough to run it, and to see when it must be decided anew."""
+"""Plans of prepared statements: enough to run them, and to detect when they are outdated."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class DecisionBasis:
-    """What a decision rests on; when any of it changes, the decision is made again."""
+    """The basis of a decision; when any of it changes, the decision is made again."""
 
     authority: Authority
     role: str
@@ -25,7 +25,7 @@ class DecisionBasis:
     row_security: str = "on"
 
     def is_unchanged(self, other: DecisionBasis) -> bool:
-        """Whether nothing changed: the authority is the very same value."""
+        """Whether nothing changed: the authority is the same object."""
         return self.authority is other.authority and self._session_state == other._session_state
 
     @property
@@ -39,12 +39,12 @@ class RowsPlan:
 
     basis: DecisionBasis
     permitted: PermittedQuery
-    is_out_of_engine: bool = False  # from the database, in memory of the gateway
+    is_out_of_engine: bool = False  # runs in the gateway's memory
 
 
 @dataclass(frozen=True)
 class CatalogPlan:
-    """A query about the server itself."""
+    """A query on the catalog."""
 
     basis: DecisionBasis
     tree: exp.Query
@@ -53,7 +53,7 @@ class CatalogPlan:
 
 @dataclass(frozen=True)
 class PrivatePlan:
-    """A question that is answered under differential privacy."""
+    """A query that is answered under differential privacy."""
 
     basis: DecisionBasis
     tree: exp.Query
@@ -62,7 +62,7 @@ class PrivatePlan:
 
 @dataclass(frozen=True)
 class ControlledPlan:
-    """A question that is answered exactly, if the controls of its table allow it."""
+    """A query that is answered exactly, if the controls of its table allow it."""
 
     basis: DecisionBasis
     tree: exp.Query
@@ -90,7 +90,7 @@ class CallPlan:
 
 @dataclass(frozen=True)
 class InnerPlan:
-    """The plan of the statement inside another one: of COPY, DECLARE, EXPLAIN or EXECUTE."""
+    """The plan of a nested statement: in COPY, DECLARE, EXPLAIN or EXECUTE."""
 
     prepared: PreparedStatement
     values: tuple[object, ...] = ()

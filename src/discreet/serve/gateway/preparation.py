@@ -1,4 +1,4 @@
-"""From a statement to what it takes and returns: decided, described, and neither run nor charged."""
+"""Preparation of statements: decided and described, neither run nor charged."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ from discreet.serve.gateway.variables import SHOWN
 from discreet.serve.session import PreparedStatement
 
 CALLS = ("discreet_unlock", "discreet_lock", "discreet_backup")
-# A value of each type, to read a question whose values are not known yet.
+# A value of each type, to parse a query whose values are not known yet.
 _SAMPLES: dict[str, object] = {
     **dict.fromkeys(("int2", "int4", "int8", "numeric", "float4", "float8"), 1),
     "bool": True,
@@ -55,7 +55,7 @@ _SAMPLES: dict[str, object] = {
 def prepare_statement(
     session: GatewaySession, statement: Statement, declared: Sequence[str | None], note: AuditDraft
 ) -> PreparedStatement:
-    """Return what `statement` takes and returns."""
+    """Return the parameters and result columns of `statement`."""
     match statement:
         case kinds.Query():
             return _prepare_query(session, statement, statement.tree, declared, note)
@@ -83,7 +83,7 @@ def prepare_statement(
 def renew_statement(
     session: GatewaySession, prepared: PreparedStatement, note: AuditDraft
 ) -> PreparedStatement:
-    """Return the statement decided again if rights, role, clearance or keys changed since."""
+    """Return the statement, decided again if rights, role, clearance or keys changed since."""
     plan: Any = prepared.plan
     if isinstance(plan, InnerPlan):
         inner = renew_statement(session, plan.prepared, note)
@@ -107,16 +107,16 @@ def renew_statement(
 def require_still_permitted(
     session: GatewaySession, prepared: PreparedStatement, note: AuditDraft
 ) -> PreparedStatement:
-    """Return a statement that has run, decided by the rights of now: more of its rows may be handed out.
+    """Return a statement that has run, decided by the current rights, before it returns more rows.
 
     Raises:
-        AccessDenied: its sender may no longer read what it read, or sees other rows or masks by now.
+        AccessDenied: its sender may no longer read what it read, or now sees other rows or masks.
     """
     plan: Any = prepared.plan
     if not hasattr(plan, "basis") or plan.basis.authority is session.authority:
         return prepared
     again = prepare_statement(session, prepared.statement, prepared.parameters, note)
-    if isinstance(again.plan, InnerPlan):  # that of a cursor is inside its declaration
+    if isinstance(again.plan, InnerPlan):  # a cursor's plan is inside its declaration
         again = again.plan.prepared
     if _decision_key(again.plan) != _decision_key(plan):
         raise AccessDenied(
@@ -126,12 +126,12 @@ def require_still_permitted(
 
 
 def _decision_key(plan: object) -> tuple[object, ...]:
-    """Return what decides which rows and values a plan shows."""
+    """Return the parts of a plan that decide which rows and values it shows."""
     return (type(plan), plan.permitted.tree if isinstance(plan, RowsPlan) else None)
 
 
 def decision_basis(session: GatewaySession) -> DecisionBasis:
-    """Return what decisions of this session rest on now."""
+    """Return the current basis of this session's decisions."""
     return DecisionBasis(
         session.authority,
         session.role,
@@ -174,7 +174,7 @@ def _prepare_query(
             raise
         return asked
     except StatementFailed as failed:
-        # What rows cannot be asked for may be a question all the same: a quantile.
+        # A query whose rows cannot be read may still be a private query: a quantile.
         if failed.sqlstate not in ("0A000", "42883") or not _may_only_ask(session, tree):
             raise
         asked = _prepare_private(session, statement, tree, declared)
@@ -184,7 +184,7 @@ def _prepare_query(
 
 
 def _may_only_ask(session: GatewaySession, tree: exp.Query) -> bool:
-    """Whether of something that a query names, no row may be read."""
+    """Whether a query names a relation of which no row may be read."""
     authority, role = session.authority, session.role
     relations = relations_of(tree, authority, session.subject)
     return not all(
@@ -221,7 +221,7 @@ def _prepare_private(
     tree: exp.Query,
     declared: Sequence[str | None],
 ) -> PreparedStatement | None:
-    """Return the question that the query is for who may only ask about what it names."""
+    """Return a query as a private query, for a sender who may only aggregate."""
     house = session.server
     relations = relations_of(tree, session.authority, session.subject)
     has_values = tree.find(exp.Parameter, exp.Placeholder) is not None
@@ -271,7 +271,7 @@ def _prepare_write(
 def locate_fields(
     fields: Sequence[ResultField], origins: Sequence[Origin | None]
 ) -> tuple[ResultField, ...]:
-    """Return columns with the OIDs of the relations that they are columns of."""
+    """Return columns with the OIDs of their relations."""
     oids = OidAllocator()
     return tuple(
         field
@@ -334,7 +334,7 @@ def literal_value(tree: exp.Expr) -> object:
 
 
 def _prepare_call(tree: exp.Query, declared: Sequence[str | None]) -> CallPlan | None:
-    """Return the call that the whole query is, if it is one of discreet's own functions."""
+    """Return a query as a call, if it is one of discreet's own functions."""
     if not isinstance(tree, exp.Select) or tree.args.get("from_") or len(tree.expressions) != 1:
         return None
     call = tree.expressions[0].unalias()
@@ -348,7 +348,7 @@ def _prepare_call(tree: exp.Query, declared: Sequence[str | None]) -> CallPlan |
 def _question_types(
     session: GatewaySession, tree: exp.Query, declared: Sequence[str | None]
 ) -> tuple[str, ...]:
-    """Return the types of a question's parameters, as they would be if its rows could be seen."""
+    """Return the types of a private query's parameters, as if its rows could be seen."""
     first = bootstrap(session.authority)
     try:
         return authorize_query(

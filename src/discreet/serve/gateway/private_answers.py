@@ -1,4 +1,4 @@
-"""Questions of who may not see rows: answered under differential privacy, out of the grant's budget."""
+"""Private queries: answered under differential privacy, from the budget of a grant."""
 
 from __future__ import annotations
 
@@ -43,17 +43,17 @@ from discreet.sql import build
 Said = TypeVar("Said", model.Policy | None, model.TablePolicy | None)
 
 CURATORS_CACHED = 32  # curators: one for each payer and state of the tables
-# What a table has in all where the policy names none: beyond it there is little protection left.
+# A table's total budget where the policy has none: beyond it there is little protection left.
 _WHOLE = BudgetPolicy(Decimal(10), Decimal("1e-5"))
 
 
 @dataclass(frozen=True)
 class PermittedQuestion:
-    """A question that may be answered: its text, what it may cost, and out of whose grant.
+    """A query that may be answered: its text, its cost limits, and the grant that pays.
 
-    `payer` is the role's name; `identity` is who it is, under whatever name, and what the books know.
-    `hidden` are the columns of each relation that the sender sees masks of, and that no question of
-    theirs can name.
+    `payer` is the role's name; `identity` is its permanent identity, by which the ledger knows it.
+    `hidden` are the columns of each relation that are masked for the sender, and that their queries
+    cannot name.
     """
 
     text: str
@@ -70,7 +70,7 @@ class PermittedQuestion:
 
 
 class PrivateAnswers:
-    """Answers questions, each out of the budget of the role that was granted AGGREGATE."""
+    """Answers queries, each from the budget of the role that was granted AGGREGATE."""
 
     def __init__(
         self,
@@ -95,7 +95,7 @@ class PrivateAnswers:
         subject: Subject,
         variables: SessionVariables,
     ) -> PermittedQuestion | None:
-        """Return the question that a query is, or None if its sender may not ask about all it names."""
+        """Return a query as a private query, or None if its sender may not aggregate all its tables."""
         if not relations:
             return None
         private = [relation for relation in relations if not self._is_public(relation)]
@@ -133,10 +133,10 @@ class PrivateAnswers:
         )
 
     def check_allowance(self, relation: Relation, allowance: Allowance) -> None:
-        """Refuse to grant a role more than the table has in all.
+        """Refuse to grant a role more than the table's total budget.
 
         Raises:
-            StatementFailed: 22023, with what the table has.
+            StatementFailed: 22023, with the table's budget.
         """
         said = self._policy_table(relation)
         declared = (said.budget if said else None, self._policy.budget if self._policy else None)
@@ -158,7 +158,7 @@ class PrivateAnswers:
             )
 
     def explain(self, asked: PermittedQuestion) -> list[str]:
-        """Return what the question would cost and how exact it would be, line by line."""
+        """Return lines that explain the cost and the expected error of a query."""
         with self._borrow_curator(asked) as curator:
             plan, text = _plan(curator, asked)
             found = curator.explain(plan, text, confidence=asked.confidence)
@@ -175,19 +175,19 @@ class PrivateAnswers:
         return [*lines, *found.cautions]
 
     def ask(self, asked: PermittedQuestion, stop: CancelToken | None = None) -> Answer:
-        """Answer the question and charge it; the same one on the same data is free."""
+        """Answer the query and charge it; repeating it on the same data is free."""
         with self._borrow_curator(asked) as curator:
             try:
                 return _ask_curator(curator, asked, stop)
             except EngineFailed as error:
-                if not is_lost(curator):  # the words are our own: it cannot be computed
+                if not is_lost(curator):  # the message is our own: it cannot be computed
                     raise StatementFailed("22000", str(error)) from None
-        # The database went away meanwhile: what was reserved for the question still is.
+        # The connection to the database was lost: the budget of the query stays reserved.
         with self._borrow_curator(asked) as curator:
             return _ask_curator(curator, asked, stop)
 
     def close(self) -> None:
-        """Let go of all readers."""
+        """Close all readers."""
         self._curators.close()
 
     def _borrow_curator(self, asked: PermittedQuestion) -> AbstractContextManager[Curator]:
@@ -236,7 +236,7 @@ class PrivateAnswers:
             whole = said.budget or (self._policy and self._policy.budget) or _WHOLE
             own = BudgetPolicy(allowance.epsilon, allowance.delta, whole.accounting)
             analysts = {**whole.analysts, asked.identity: own}
-            # What the policy calls public is not, once the owner shows some of it only.
+            # A table that the policy calls public is not, once the owner restricts it.
             is_public = self._is_public(relation)
             said = replace(said, budget=replace(whole, analysts=analysts), public=is_public)
         return CatalogTable(
@@ -250,7 +250,7 @@ class PrivateAnswers:
         )
 
     def _policy_table(self, relation: Relation) -> model.TablePolicy | None:
-        # The policy means tables of the default schema, not others of the same name elsewhere.
+        # The policy is about tables of the default schema, not others of the same name elsewhere.
         if self._policy is None or relation.schema != DEFAULT_SCHEMA:
             return None
         return self._policy.tables.get(relation.name)
@@ -267,29 +267,29 @@ class PrivateAnswers:
             raise StatementFailed(
                 "0A000",
                 f'questions about "{relation.name}" are not answered: it is a view or has labels',
-                hint="Ask about the table it is made from.",
+                hint="Query its base table.",
             )
         said = self._policy_table(relation)
         if said is None:
             raise StatementFailed(
                 "55000",
-                f'the policy does not say whose rows are in "{relation.name}"',
+                f'the policy does not define the unit of "{relation.name}"',
                 hint="Add the table, its unit and its bounds to the server's policy.",
             )
         period = said.unit_period.column if said.unit_period else None
         whose = {name for name in (said.unit, period) if name is not None}
         known = {column.name for column in relation.columns if column.key is None}
         if not whose <= known:
-            # Cells of one person differ from each other: every row would count as another person.
+            # Encrypted cells of one person differ: every row would count as another person.
             raise StatementFailed(
                 "55000",
-                f'the column that tells whose rows are in "{relation.name}" is missing or encrypted',
+                f'the unit column of "{relation.name}" is missing or encrypted',
                 hint="Encrypt other columns, or let the server's policy name another unit.",
             )
 
 
 def _as_payer(said: Said, asked: PermittedQuestion) -> Said:
-    """Return a policy, or what one says of a table, with the payer's budget under who they are."""
+    """Return a policy, or its part on a table, with the payer's budget under their identity."""
     if said is None or said.budget is None or asked.payer == asked.identity:
         return said
     analysts = {who: own for who, own in said.budget.analysts.items() if who != asked.identity}
@@ -321,7 +321,7 @@ def _ask_curator(curator: Curator, asked: PermittedQuestion, stop: CancelToken |
 
 
 def answer_notices(answer: Answer) -> tuple[Notice, ...]:
-    """Return what is said beside an answer: price, what is left, and how far off it may be."""
+    """Return the notices of an answer: cost, what is left, and the expected error."""
     left = answer.remaining
     remaining = format_amounts(left["epsilon"], left["delta"])
     spent = format_amounts(answer.spent["epsilon"], answer.spent["delta"])
@@ -345,7 +345,7 @@ def _widest_error(errors: Sequence[Any]) -> float | None:
 
 
 def cast_answer(table: ArrowTable, fields: Sequence[ResultField]) -> ArrowTable:
-    """Return the answer's columns as the types that were told before."""
+    """Return the answer's columns in the types that were described before."""
     wanted = {
         "text": "string",
         "int8": "int64",

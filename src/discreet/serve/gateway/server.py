@@ -1,4 +1,4 @@
-"""Everything that sessions share: the database, the rights, the books, and what is kept of decisions."""
+"""The state that sessions share: database, rights, ledger, journal and cached decisions."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class Server:
         self.stores, self.settings = stores, stores.settings
         self.control, self.journal, self.ledger = stores.control, stores.journal, stores.ledger
         self.policy, self.vault, self.database, self.clock = policy, vault, database, clock
-        self._recorded_writes: tuple[int, int] | None = None  # changes of which the journal knows
+        self._recorded_writes: tuple[int, int] | None = None  # changes recorded in the journal
         settings, control, ledger = self.settings, self.control, self.ledger
         self.journal.witness_heads(stores.heads)
         vault.serve(database)
@@ -102,38 +102,38 @@ class Server:
     def open_session(
         self, visitor: ClientInfo, parameters: Mapping[str, str], method: str
     ) -> GatewaySession:
-        """Return a session for a visitor whom the door let in."""
+        """Return a session for an authenticated client."""
         refuse_suspended(self.control)
         session = GatewaySession(self, visitor, parameters, method)
         try:
             self._register_session(session)
             self._record_session(session, "opened", clearance=session.clearance, reason=method)
         except BaseException:
-            self._sessions.pop(session.id, None)  # what never opened is not told to be closed
+            self._sessions.pop(session.id, None)  # it never opened, so it is not recorded as closed
             session.close()
             raise
         return session
 
     def _register_session(self, session: GatewaySession) -> None:
-        """Count a session, unless its user has as many as they may."""
+        """Count a session, unless its user has reached the limit."""
         role = session.authority.roles.get(session.user)
-        with self._lock:  # over both, so that of two who come at once the second is counted
+        with self._lock:  # over both, so that concurrent logins are counted
             mine = sum(each.user == session.user for each in self._sessions.values())
             if role is not None and 0 <= role.connection_limit <= mine and not role.superuser:
                 raise StatementFailed("53300", f'too many connections for role "{session.user}"')
             self._sessions[session.id] = session
 
     def unlocked(self) -> UnlockedKeys:
-        """Return the keys that a new session has."""
+        """Return the keys of a new session."""
         return self.vault.unlocked()
 
     @property
     def scratch(self) -> str:
-        """A private folder for what must not stay."""
+        """A private folder for temporary files."""
         return self._scratch.name
 
     def unregister(self, session: GatewaySession) -> None:
-        """Note that a session ended."""
+        """Record that a session ended."""
         with self._lock:
             known = self._sessions.pop(session.id, None)
         self.memory_monitor.forget()
@@ -148,7 +148,7 @@ class Server:
         clearance: str | None = None,
         reason: str | None = None,
     ) -> None:
-        """Write down that a session begins or ends."""
+        """Record the begin or end of a session."""
         self._write(
             Event(
                 at=self.clock(),
@@ -165,7 +165,7 @@ class Server:
         )
 
     def _abort_for_memory(self) -> None:
-        """End what runs: there is not enough memory for it."""
+        """Interrupt running statements: there is not enough memory for them."""
         with self._lock:
             known = list(self._sessions.values())
         for session in known:
@@ -177,8 +177,8 @@ class Server:
         return len(self._sessions)
 
     def close(self) -> None:
-        """End all sessions and let go of everything; what fails keeps nothing else open."""
-        with ExitStack() as last:  # goes from the end to the beginning
+        """End all sessions and release everything; a failure does not keep the rest open."""
+        with ExitStack() as last:  # runs in reverse order
             last.callback(self._scratch.cleanup)
             for thing in (self.database, self.control, self.ledger, self.journal):
                 last.callback(thing.close)
@@ -190,24 +190,24 @@ class Server:
                 last.callback(session.cancel)
 
     def pin(self) -> None:
-        """Tell each store how far the others are, so that none can be put back unnoticed."""
+        """Store each store's head in the others, so that none can be reset unnoticed."""
         if (self.control.writes, self.ledger.writes) != self._recorded_writes:
             self._write(Event(at=self.clock(), kind="session", protocol="server", reason="heads"))
         self.stores.pin()
 
     def _pin_on_close(self) -> None:
-        with suppress(DiscreetError):  # a store that cannot be reached was told of by statements
+        with suppress(DiscreetError):  # statements report a store that cannot be reached
             self.pin()
 
     def recover(self) -> bool:
-        """Keep the rights of a definition that a crash cut off from its rows; return whether one was."""
+        """Complete a definition that a crash interrupted; return whether there was one."""
         with closing(self.database.connect()) as connection:
             return self.pending.recover(connection)
 
     # --- what decisions need ------------------------------------------------------------------
 
     def catalog(self, authority: Authority, subject: Subject) -> SystemCatalog:
-        """Return what clients may know about the server, as `subject` sees it."""
+        """Return the server's catalog, as `subject` sees it."""
         from discreet.serve.catalog.catalog import SystemCatalog
 
         settings = {name: value for name, value in subject.settings.items() if "now" not in name}
@@ -216,7 +216,7 @@ class Server:
         )
 
     def find_plan(self, key: object, basis: DecisionBasis) -> PreparedStatement | None:
-        """Return a statement that was decided before, if nothing changed since."""
+        """Return a cached decision on a statement, if nothing changed since."""
         with self._lock:
             found = self._known.get((key, basis.role, basis.clearance))
             if found is None:
@@ -226,7 +226,7 @@ class Server:
         return found if plan.basis.is_unchanged(basis) else None
 
     def cache_plan(self, key: object, prepared: PreparedStatement) -> None:
-        """Keep what was decided, and forget the oldest."""
+        """Cache a decision, and drop the oldest."""
         basis: DecisionBasis = prepared.plan.basis  # pyright: ignore[reportAttributeAccessIssue]
         with self._lock:
             self._known[key, basis.role, basis.clearance] = prepared
@@ -246,7 +246,7 @@ class Server:
         return self._lattices[authority.lattice]
 
     def label(self, authority: Authority, clearance: str | None) -> Label:
-        """Return a clearance as a label; who has none sees nothing that has labels."""
+        """Return a clearance as a label; a user without one sees no labeled data."""
         if clearance is None:
             raise AccessDenied("you have no clearance for labeled data")
         return self.lattice(authority).label(clearance)
@@ -260,7 +260,7 @@ class Server:
             raise AccessDenied("your clearance does not dominate this label")
 
     def is_cleared(self, authority: Authority, own: str, wanted: str) -> bool:
-        """Whether somebody with one clearance may work at another one."""
+        """Whether a user with one clearance may work at another one."""
         try:
             lattice = self.lattice(authority)
             return lattice.dominates(lattice.label(own), lattice.label(wanted))
@@ -268,7 +268,7 @@ class Server:
             return False
 
     def labeled_view(self, session: GatewaySession, relation: Relation) -> ClearanceView:
-        """Return how this session looks at a multi-level relation."""
+        """Return how this session reads a multi-level relation."""
         return ClearanceView(
             relation,
             self.lattice(session.authority),
@@ -277,7 +277,7 @@ class Server:
         )
 
     def source(self, session: GatewaySession) -> Callable[[Relation, Subject], exp.Query]:
-        """Return how each relation is read in this session: filtered by labels, decrypted, or plainly."""
+        """Return how each relation is read in this session: by labels, decrypted, or directly."""
 
         def read(relation: Relation, subject: Subject) -> exp.Query:
             if relation.multilevel:
@@ -294,7 +294,7 @@ class Server:
     def returning_fields(
         self, session: GatewaySession, permitted: PermittedWrite
     ) -> tuple[ResultField, ...]:
-        """Return the columns that a write gives back."""
+        """Return the columns that a write returns."""
         from discreet.guard.rewrite.bind import bind_query
         from discreet.sql import build
 
@@ -314,7 +314,7 @@ class Server:
         decision: str,
         values: Sequence[object],
     ) -> None:
-        """Write a decision into the journal; returns when it is on the disk."""
+        """Record a decision in the journal; returns when it is durable."""
         self.counts[decision] += 1
         self._write(
             Event(
@@ -339,13 +339,13 @@ class Server:
                 version=session.authority.version,
                 engine=self.database.name,
                 duration_ms=note.milliseconds,
-                # In such a session a text may stand in double quotes, and is redacted, too.
+                # In such a session a text may be in double quotes, and is redacted, too.
                 detail={"discreet.lenient": "on"} if session.variables.is_lenient else {},
             )
         )
 
     def record_login(self, verdict: LoginDecision) -> None:
-        """Write down who was let in and who was not, and truly why."""
+        """Record who was admitted and who was refused, with the true reason."""
         self.counts["login" if verdict.is_admitted else "login refused"] += 1
         self._write(
             Event(
@@ -360,7 +360,7 @@ class Server:
         )
 
     def record_act(self, visitor: ClientInfo, what: str, decision: Decision = "allowed") -> None:
-        """Write down what a visitor does without a statement, before it is done, or may not do."""
+        """Record what a client does without a statement, before it is done, or is refused."""
         self.counts[decision] += 1
         self._write(
             Event(
@@ -376,7 +376,7 @@ class Server:
         )
 
     def log_bug(self, error: Exception) -> None:
-        """Leave a trace of an unforeseen failure for whoever runs the server; no words of it."""
+        """Log an unexpected error for the operator, without its message."""
         frames = []
         trace = error.__traceback__
         while trace is not None:

@@ -1,4 +1,4 @@
-"""One connected user: every statement is prepared, decided, recorded and run here, whatever the protocol."""
+"""One connected user: every statement is prepared, decided, recorded and run here."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ if TYPE_CHECKING:
     from discreet.serve.gateway.server import Server
 
 _RETRIED = ("40001", "40P01")
-_ATTEMPTS = 8  # before the last one of a statement that others were faster than
-DECISION_TTL = 0.001  # seconds in which nobody can have heard that rights were changed
+_ATTEMPTS = 8  # of a statement after serialization failures
+DECISION_TTL = 0.001  # seconds within which a change of rights may go unnoticed
 
 
 class GatewaySession:
-    """Implements `discreet.serve.session.Session` over one house."""
+    """Implements `discreet.serve.session.Session` for one server."""
 
     def __init__(
         self, house: Server, visitor: ClientInfo, parameters: Mapping[str, str], method: str
@@ -59,9 +59,9 @@ class GatewaySession:
         self._stop: Callable[[], None] | None = None
         self._subject: Subject | None = None
         self._looked = 0.0
-        self._read = 0.0  # seconds that reading the statement took, or waiting for that
+        self._read = 0.0  # seconds spent on parsing the statement, or waiting for it
         self._latest: PreparedStatement | None = None
-        self.definitions: list[str] = []  # of this transaction, with passwords left out
+        self.definitions: list[str] = []  # of this transaction, without passwords
         try:
             self._start(parameters)
         except BaseException:
@@ -69,11 +69,11 @@ class GatewaySession:
             raise
 
     def set_role(self, role: str) -> None:
-        """Act as a role from now on: as the one that has this name, and no later one."""
+        """Act as a role from now on: bound to its identity, not only its name."""
         self.role, self._acting = role, self.authority.identity_of(role)
 
     def _start(self, parameters: Mapping[str, str]) -> None:
-        """Set what the client said when it connected; nobody gets a clearance that way."""
+        """Apply the settings of the client's startup message, except the clearance."""
         for name, value in startup_settings(parameters).items():
             self.variables.set(name, value)
         wanted = self.variables.get("discreet.clearance")
@@ -83,17 +83,17 @@ class GatewaySession:
 
     @property
     def user(self) -> str:
-        """Who logged in."""
+        """The logged-in user."""
         return self.client.user
 
     @property
     def transaction_status(self) -> TransactionStatus:
-        """What ReadyForQuery says."""
+        """The transaction status in ReadyForQuery."""
         return self.transaction.status
 
     @property
     def reported(self) -> Mapping[str, str]:
-        """Settings that clients are told about."""
+        """Settings that are reported to clients."""
         told = {name: self.variables.get(name) for name in REPORTED}
         role = self.authority.roles.get(self.role)
         return {
@@ -104,28 +104,28 @@ class GatewaySession:
 
     @property
     def idle_in_transaction(self) -> float | None:
-        """For how many seconds at most it wants to be idle in a transaction."""
+        """The session's limit in seconds on being idle in a transaction."""
         return self.variables.idle_in_transaction
 
     @property
     def authority(self) -> Authority:
-        """The rights as this session sees them now."""
+        """The rights as this session currently sees them."""
         return self.transaction.authority
 
     @property
     def clearance(self) -> str | None:
-        """How much this session is cleared to see: at most what the user is."""
+        """The clearance of this session: at most that of the user."""
         role = self.authority.roles.get(self.user)
         own = role.clearance if role is not None else None
         wanted = self.variables.get("discreet.clearance")
-        # Looked at each time: the user's own clearance may be lower by now.
+        # Checked each time: the user's own clearance may have been lowered.
         if own is None or not wanted or not self.server.is_cleared(self.authority, own, wanted):
             return own
         return wanted
 
     @property
     def subject(self) -> Subject:
-        """Who sends statements, as decisions see them; all of one statement happens at one time."""
+        """The sender of statements as decisions see it; one statement has one time."""
         if self._subject is None:
             now = self.server.clock().replace(tzinfo=None).isoformat(sep=" ")
             settings = {**self.variables.all(), "discreet.now": now}
@@ -133,13 +133,13 @@ class GatewaySession:
         return self._subject
 
     def refresh(self) -> None:
-        """See rights, role and settings as they are now."""
+        """Renew rights, role and settings."""
         self._subject = None
         self._looked = time.monotonic()
         self.transaction.refresh()
 
     def _refresh_if_stale(self, prepared: PreparedStatement) -> None:
-        """Look, unless the statement was decided this very moment and runs for the first time."""
+        """Renew them, unless the statement was just decided and runs for the first time."""
         is_decided = self._latest is prepared and time.monotonic() - self._looked < DECISION_TTL
         self._latest = None
         if not is_decided:
@@ -156,7 +156,7 @@ class GatewaySession:
     def prepare(
         self, statement: Statement, declared: Sequence[str | None] = ()
     ) -> PreparedStatement:
-        """Return what a statement takes and returns; nothing is executed or charged."""
+        """Return a statement's parameters and columns; nothing is executed or charged."""
         from discreet.serve.gateway.preparation import prepare_statement
 
         note = AuditDraft()
@@ -168,7 +168,7 @@ class GatewaySession:
 
     @contextmanager
     def _limit_parsing(self, text: str) -> Generator[None]:
-        """Count the time that a statement is read in its limit; a large one waits for its turn."""
+        """Count the parsing time of a statement in its limit; a large one waits for its turn."""
         started, left = time.monotonic(), self._statement_seconds - self._read
         try:
             if len(text) < LARGE:
@@ -183,9 +183,9 @@ class GatewaySession:
             raise StatementFailed("57014", "canceling statement due to statement timeout")
 
     def run(self, prepared: PreparedStatement, values: Sequence[object] = ()) -> Outcome:
-        """Run a prepared statement; what was decided is recorded before this returns.
+        """Run a prepared statement; the decision is recorded before this returns.
 
-        A statement that is a transaction of its own is run again when another one was first.
+        A statement outside a transaction is repeated after a serialization failure.
         """
         owns = self.transaction.is_idle
         until = time.monotonic() + self._statement_seconds
@@ -200,7 +200,7 @@ class GatewaySession:
         return self._run_once(prepared, values, owns=owns)
 
     def check(self, prepared: PreparedStatement) -> None:
-        """Refuse to hand out more rows of a statement that has run, if it is no longer permitted."""
+        """Refuse to return more rows of a statement that has run, if it is no longer permitted."""
         from discreet.serve.gateway.preparation import require_still_permitted
 
         note = AuditDraft()
@@ -256,7 +256,7 @@ class GatewaySession:
         if self.ciphers.used and note.reason is None:
             note.reason = f"key {', '.join(sorted(self.ciphers.used))}"
         self._record(prepared.statement.text, note, "allowed", values=values)
-        note.is_recorded = False  # if the commit fails, that is told, too
+        note.is_recorded = False  # if the commit fails, that is recorded, too
         if owns and not self.transaction.is_idle:
             self.transaction.finish_block(failed=False)
             if self.transaction.is_idle:
@@ -265,7 +265,7 @@ class GatewaySession:
 
     @property
     def _statement_seconds(self) -> float:
-        """How long a statement may take."""
+        """The time limit of a statement."""
         most = self.server.settings.limits.statement_seconds
         return min(self.variables.timeout or most, most)
 
@@ -274,21 +274,21 @@ class GatewaySession:
         self.transaction.start_block()
 
     def finish_block(self, *, failed: bool = False) -> None:
-        """Commit the implicit transaction, or undo it."""
+        """Commit the implicit transaction, or roll it back."""
         with self._record_failures("COMMIT", AuditDraft()):
             self.transaction.finish_block(failed=failed)
         if self.transaction.is_idle:
             self.end_transaction()
 
     def end_transaction(self) -> None:
-        """Forget what lasts for a transaction only."""
+        """Reset the settings that last for one transaction only."""
         self.variables.end_transaction()
         self.definitions = []
         self._subject = None
         self.cursors = {name: cursor for name, cursor in self.cursors.items() if cursor.hold}
 
     def cancel(self) -> None:
-        """Stop what runs now, from another thread."""
+        """Cancel the running statement, from another thread."""
         self._is_canceled = True
         self.transaction.connection.interrupt()
         self.ciphers.interrupt()
@@ -298,7 +298,7 @@ class GatewaySession:
 
     @contextmanager
     def stoppable(self, stop: Callable[[], None]) -> Generator[None]:
-        """Let `cancel` also stop what runs inside, which is not on this session's connection."""
+        """Make `cancel` also interrupt the code inside, which uses another connection."""
         self._stop = stop
         try:
             yield
@@ -306,23 +306,23 @@ class GatewaySession:
             self._stop = None
 
     def _end_late(self) -> None:
-        """Stop what has taken too long."""
+        """Interrupt a statement that exceeded its time limit."""
         self._is_late = True
         self.cancel()
 
     def abort_for_memory(self) -> None:
-        """Stop what runs now, if anything does, since there is no memory left for it."""
+        """Interrupt the running statement, if any, since there is no memory left for it."""
         if self._is_running:
             self._is_starved = True
             self.cancel()
 
     def require_not_canceled(self) -> None:
-        """Refuse to go on with a statement that was canceled."""
+        """Refuse to continue a statement that was canceled."""
         if self._is_canceled:
             raise StatementFailed("57014", "canceling statement due to user request")
 
     def require_same(self, reads: Iterable[TouchedRelation], *others: Name) -> None:
-        """Refuse to look at what the user, or whose view it is, got a right to since it began."""
+        """Refuse relations on which a right was granted since the transaction began."""
         touched = list(reads)
         names = [*(one.relation for one in touched), *others]
         self.transaction.require_same(names, {self.user, *(one.as_role for one in touched)})
@@ -337,13 +337,13 @@ class GatewaySession:
             self.server.unregister(self)
 
     def _require_runnable(self, statement: Statement) -> None:
-        """Refuse who was dropped or locked out since login, and statements after a failure."""
+        """Refuse users dropped or locked out since login, and statements after a failure."""
         require_valid_identity(self.authority, statement, self, (self._identity, self._acting))
         if not isinstance(statement, RECOVERY_STATEMENTS):
             self.transaction.require_usable()
 
     def _save_settings(self) -> Callable[[], None]:
-        """Return what makes role and settings what they are now: for a transaction that is undone."""
+        """Return a function that restores the current role and settings, for a rollback."""
         role, acting, settings = self.role, self._acting, self.variables.remembered()
 
         def restore() -> None:
@@ -355,7 +355,7 @@ class GatewaySession:
     def _commit_authority(
         self, base: int, authority: Authority, written: DatabaseConnection | None
     ) -> AbstractContextManager[object]:
-        """Return what holds the authority still while the engine commits, and then keeps the new one."""
+        """Return a context that locks the authority while the engine commits, and then stores it."""
         said, self.definitions = "; ".join(self.definitions), []
         change = VersionChange(base, authority, self.user, said, self.server.clock())
         if written is not None:
@@ -372,7 +372,7 @@ class GatewaySession:
         *,
         values: Sequence[object] = (),
     ) -> Generator[None]:
-        """Record what is refused or fails inside; what nobody foresaw becomes a `Bug` without words."""
+        """Record refusals and failures inside; an unexpected error becomes a `Bug` without details."""
         try:
             yield
         except AccessDenied as error:

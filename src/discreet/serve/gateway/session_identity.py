@@ -1,4 +1,4 @@
-"""Whether a session may still act as it does: rights may have been taken since it logged in."""
+"""Whether a session may still act as it does: rights may have been revoked since login."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from discreet.guard.statements.statement import Statement
 if TYPE_CHECKING:
     from discreet.serve.gateway.session import GatewaySession
 
-# What may be said in a transaction that failed.
+# Statements that are allowed in a failed transaction.
 RECOVERY_STATEMENTS = (kinds.Commit, kinds.Rollback, kinds.RollbackTo)
 
 
@@ -23,7 +23,7 @@ def require_valid_identity(
     session: GatewaySession,
     identities: tuple[str | None, str | None],
 ) -> None:
-    """Refuse who was dropped or locked out since login, and who acts as a role that they lost.
+    """Refuse a user who was dropped or locked out since login, or who lost the current role.
 
     `identities` are those of the user and of the role when the session took their names: a later role
     of the same name is another one.

@@ -1,4 +1,4 @@
-"""Anonymized views that were shown: whoever saved one can compose it with a later one, so none is forgotten."""
+"""Anonymized views that were shown: saved copies can be composed with later ones, so all count."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ _KIND = "withdrawn release"
 def record_shown_view(
     session: GatewaySession, authority: Authority, relation: Relation, rows: ArrowTable
 ) -> None:
-    """Keep where the rows of a new view are, and whom they are about, whatever becomes of its name.
+    """Store the rows of a new view and the tables they come from, independent of its name.
 
-    It is kept before the transaction is, with the rows themselves: they can be read in it, and are not
-    in the database if it is undone. Once it is kept, the database has them.
+    They are stored before the transaction commits, which can read them, and are not in the database
+    if it is rolled back. After the commit, the database has them.
     """
     body = {
         "physical": list(relation.physical),
@@ -72,7 +72,7 @@ def earlier_views(session: GatewaySession, base: set[Name]) -> Iterator[exp.Quer
 
 
 def _base_relations(authority: Authority, name: Name) -> set[Name]:
-    """Return the relations that a view is made of, all the way down."""
+    """Return the relations that a view reads, through other views."""
     found: set[Name] = set()
     waiting = [name]
     while waiting:

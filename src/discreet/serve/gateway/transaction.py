@@ -1,4 +1,4 @@
-"""One session's transaction: what it does to rows and what it does to rights are kept together or not at all."""
+"""One session's transaction: changes of rows and of rights are committed together or not at all."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from discreet.guard.access.reach import effective_roles
 from discreet.guard.control.versions import conflict
 from discreet.serve.session import TransactionStatus
 
-# Takes the store's lock, checks that the version is still the one given, and keeps the new one.
-# Where rows were written, too, it first notes on their connection that they belong together.
+# Locks the store, checks that the version is still the given one, and stores the new one.
+# Where rows were written, too, it first records on their connection that they belong together.
 Changing = Callable[[int, Authority, "DatabaseConnection | None"], AbstractContextManager[object]]
-# Returns what makes the session's role and settings what they are now.
+# Returns a function that restores the session's current role and settings.
 Remember = Callable[[], Callable[[], None]]
 
 
@@ -26,14 +26,14 @@ class _SavepointState:
     name: str
     authority: Authority | None
     restore: Callable[[], None]
-    later: int  # how many things were to be done after the commit
+    later: int  # the number of actions after the commit
 
 
 class SessionTransaction:
     """A transaction that begins, may fail, and ends; outside of one, each block is one.
 
-    Rights that a transaction changes are its own until it commits. If somebody else changed rights
-    meanwhile, the commit fails with 40001, and so do its rows. What it SET is undone with it, too.
+    Rights that a transaction changes are its own until it commits. If rights changed otherwise
+    meanwhile, the commit fails with 40001, and so do its rows. Its settings are rolled back, too.
     """
 
     def __init__(
@@ -50,7 +50,7 @@ class SessionTransaction:
         self._kind: Literal["none", "implicit", "explicit"] = "none"
         self._has_failed = self._has_written = False
         self.is_read_only = False  # on the engine, so that nothing can change that
-        self.has_run_statements = False  # whether something was read or written in this transaction
+        self.has_run_statements = False  # whether this transaction has read or written
         self._pending: Authority | None = None
         self._start: Authority | None = None
         self._base = 0
@@ -60,7 +60,7 @@ class SessionTransaction:
 
     @property
     def status(self) -> TransactionStatus:
-        """What ReadyForQuery says."""
+        """The transaction status in ReadyForQuery."""
         if self._kind != "explicit":
             return "I"
         return "E" if self._has_failed else "T"
@@ -72,31 +72,31 @@ class SessionTransaction:
 
     @property
     def authority(self) -> Authority:
-        """The rights as this statement sees them: the newest when it began, or the transaction's own."""
+        """The rights as this statement sees them: the newest at its start, or the transaction's own."""
         return self._pending or self._seen
 
     def refresh(self) -> None:
-        """See the rights as they are now: before a statement is decided."""
+        """Renew the rights: before a statement is decided."""
         self._seen = self._current()
 
     @property
     def has_changes(self) -> bool:
-        """Whether rights were changed that nobody else sees yet."""
+        """Whether there are uncommitted changes of rights."""
         return self._pending is not None
 
     def require_usable(self) -> None:
-        """Refuse everything but its end in a transaction that failed."""
+        """Refuse everything but the end of a failed transaction."""
         if self._has_failed:
             raise StatementFailed(
                 "25P02",
                 "current transaction is aborted, commands ignored until end of transaction block",
             )
-        # It could not commit anyway, and must not go on with rights that were taken meanwhile.
+        # It could not commit anyway, and must not continue with revoked rights.
         if self._pending is not None and self._seen.version != self._base:
             raise conflict()
 
     def require_unread(self) -> None:
-        """Refuse to let a transaction write that only read so far."""
+        """Refuse to change a read-only transaction to read-write."""
         if self._kind != "explicit":
             return
         if self._marks:
@@ -109,10 +109,10 @@ class SessionTransaction:
             )
 
     def require_same(self, names: Iterable[Name], roles: Iterable[str]) -> None:
-        """Refuse to look at relations with rights that are newer than the transaction.
+        """Refuse relations on which the rights are newer than the transaction.
 
-        Its snapshot may be older than the right: it would show what was there before. Rights are
-        those on relations and their schemas, and what `roles` are, reach and are cleared for.
+        Its snapshot may be older than the right: it would show earlier data. This covers rights on
+        relations and their schemas, and the attributes, memberships and clearances of `roles`.
         """
         if self._start is None or self._start is self._seen or not self.connection.in_transaction:
             return
@@ -126,20 +126,20 @@ class SessionTransaction:
             raise conflict()
 
     def change(self, authority: Authority) -> None:
-        """Make `authority` what this transaction sees, and everybody after its commit."""
+        """Make `authority` the transaction's own, and everyone's after its commit."""
         if self._pending is None:
             self._base = self._seen.version
         self._pending = authority
 
     def write(self) -> DatabaseConnection:
-        """Return the connection with a transaction begun, for what must be undone if it fails."""
+        """Return the connection with a transaction begun, for work that may be rolled back."""
         if not self.connection.in_transaction:
             self._begin_on_engine()
         self._has_written = True
         return self.connection
 
     def read(self) -> DatabaseConnection:
-        """Return the connection; in a transaction of the user's, all reads see one moment."""
+        """Return the connection; in a user's transaction, all reads see one snapshot."""
         if self._kind == "explicit" and not self.connection.in_transaction:
             self._begin_on_engine()
         return self.connection
@@ -150,15 +150,15 @@ class SessionTransaction:
         self.is_read_only = read_only
 
     def after_commit(self, action: Callable[[], None]) -> None:
-        """Do something once the transaction is kept, such as removing a file."""
+        """Do something after the commit, such as removing a file."""
         self._after.append(action)
 
     def after_rollback(self, action: Callable[[], None]) -> None:
-        """Do something if the transaction is not kept, such as removing a file that it made."""
+        """Do something after a rollback, such as removing a file that it created."""
         self._instead.append(action)
 
     def begin(self, *, read_only: bool = False) -> bool:
-        """Start a transaction of the user's; return whether there was one already."""
+        """Start a user's transaction; return whether there was one already."""
         was_open = self._kind == "explicit"
         if not was_open:
             self.start_block()
@@ -168,7 +168,7 @@ class SessionTransaction:
         return was_open
 
     def commit(self) -> bool:
-        """End the transaction; return whether it was kept: one that failed is undone."""
+        """Commit the transaction; return whether it was committed: a failed one is rolled back."""
         if self._has_failed:
             self.rollback()
             return False
@@ -196,7 +196,7 @@ class SessionTransaction:
         self.refresh()
 
     def rollback(self) -> None:
-        """Undo the transaction."""
+        """Roll back the transaction."""
         try:
             self.connection.rollback()
         finally:
@@ -209,13 +209,13 @@ class SessionTransaction:
                 action()
 
     def start_block(self) -> None:
-        """Let what follows be one transaction, unless the user has begun one."""
+        """Make the following statements one transaction, unless the user has begun one."""
         if self._kind == "none":
             self._kind = "implicit"
             self._restore = self._remember()
 
     def finish_block(self, *, failed: bool) -> None:
-        """End the block; what the user has begun stays open, and is failed if the block is."""
+        """End the block; a user's transaction stays open, and fails if the block does."""
         if self._kind == "explicit":
             self._has_failed = self._has_failed or failed
         elif self._kind == "implicit":
@@ -225,25 +225,25 @@ class SessionTransaction:
                 self.commit()
 
     def fail(self) -> None:
-        """Note that a statement failed, so that the transaction cannot go on."""
+        """Record that a statement failed, so that the transaction cannot continue."""
         if self._kind == "explicit":
             self._has_failed = True
 
     def savepoint(self, name: str) -> None:
-        """Mark this moment."""
+        """Set a savepoint."""
         self._require_explicit("SAVEPOINT")
         self.write().savepoint(name)
         self._marks.append(_SavepointState(name, self._pending, self._remember(), len(self._after)))
 
     def release(self, name: str) -> None:
-        """Forget a mark and those after it."""
+        """Release a savepoint and those after it."""
         self._require_explicit("RELEASE SAVEPOINT")
         place = self._find(name)
         self.connection.release(name)
         del self._marks[place:]
 
     def rollback_to(self, name: str) -> None:
-        """Undo what was done since a mark, and heal the transaction."""
+        """Roll back to a savepoint; a failed transaction can go on from there."""
         self._require_explicit("ROLLBACK TO SAVEPOINT")
         place = self._find(name)
         self.connection.rollback_to(name)
@@ -255,7 +255,7 @@ class SessionTransaction:
         self._has_failed = False
 
     def close(self) -> None:
-        """Undo what is open and let go of the connection."""
+        """Roll back an open transaction and release the connection."""
         try:
             self.rollback()
         finally:

@@ -1,4 +1,4 @@
-"""What a session has SET: the few settings that mean something here, and those that clients expect."""
+"""Settings of a session: the few with an effect here, and those that clients expect."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from zoneinfo import available_timezones
 from discreet.answer.cut_rows import CUT_SHARE
 from discreet.errors import StatementFailed
 
-# Names as PostgreSQL writes them, and what they are before anybody sets them.
+# Names as PostgreSQL writes them, and their defaults.
 DEFAULTS: Mapping[str, str] = {
     "application_name": "",
     "bytea_output": "hex",
@@ -51,10 +51,10 @@ _FIXED = {
     *("integer_datetimes", "max_identifier_length"),
     *("server_encoding", "server_version", "server_version_num"),
 }
-# What a transaction is: what BEGIN or SET TRANSACTION said, else what its session's are by default.
+# Properties of a transaction: set by BEGIN or SET TRANSACTION, else the session's defaults.
 _OF_TRANSACTION = {"transaction_deferrable", "transaction_isolation", "transaction_read_only"}
 READ_ONLY = "transaction_read_only"
-# Settings of PostgreSQL that drivers and dumps set, and that change nothing here.
+# Settings of PostgreSQL that drivers and dumps set, and that have no effect here.
 _IGNORED = {
     "check_function_bodies",
     "default_table_access_method",
@@ -79,7 +79,7 @@ _DISTANCE = re.compile(r"(?:GMT|UTC)([+-])(\d{1,2})(?::?00)?", re.ASCII | re.IGN
 _DURATION = re.compile(r"(\d{1,18}(?:\.\d{1,18})?)\s*(us|ms|s|min|h|d)?", re.ASCII)
 _UNITS = {"d": 86_400_000, "h": 3_600_000, "min": 60_000, "s": 1000, "ms": 1}  # in milliseconds
 _LONGEST = 2**31 - 1  # milliseconds
-_MOST_QUOTED = 100  # letters of a value that are said again
+_MOST_QUOTED = 100  # letters of a value that are repeated in an error
 _ON = {"on", "true", "yes", "1"}
 _OFF = {"off", "false", "no", "0"}
 
@@ -125,7 +125,7 @@ class SessionVariables:
             self._local.pop(spelled, None)
 
     def reset(self) -> None:
-        """Forget everything that was set, but for what the transaction is."""
+        """Reset all settings, except those of the transaction."""
         self._values.clear()
         self._local = {name: self._local[name] for name in _OF_TRANSACTION & self._local.keys()}
 
@@ -134,25 +134,25 @@ class SessionVariables:
         return dict(self._values), dict(self._local)
 
     def restore(self, remembered: tuple[dict[str, str], dict[str, str]]) -> None:
-        """Make everything what it was."""
+        """Restore all settings."""
         self._values, self._local = dict(remembered[0]), dict(remembered[1])
 
     def begin(self, *, read_only: bool | None) -> None:
-        """Hold on to whether a transaction only reads; None is what the session's do by default."""
+        """Set whether a transaction is read-only; None is the session's default."""
         said = self.get(READ_ONLY) if read_only is None else "on" if read_only else "off"
         self._local[READ_ONLY] = said
 
     def require_writes(self, what: str) -> None:
-        """Refuse to change anything in a transaction that only reads."""
+        """Refuse a change in a read-only transaction."""
         if self.get(READ_ONLY) == "on":
             raise StatementFailed("25006", f"cannot execute {what} in a read-only transaction")
 
     def end_transaction(self) -> None:
-        """Forget what was set for the transaction only."""
+        """Reset what was set for the transaction only."""
         self._local.clear()
 
     def shown(self) -> list[tuple[str, str, str]]:
-        """Return what SHOW ALL shows; what each means is in the documentation."""
+        """Return the rows of SHOW ALL; the settings are described in the documentation."""
         return [(name, self.get(name), "") for name in sorted(DEFAULTS, key=str.lower)]
 
     def all(self) -> dict[str, str]:
@@ -161,12 +161,12 @@ class SessionVariables:
 
     @property
     def timeout(self) -> float | None:
-        """How many seconds a statement of this session may take; None when it does not say."""
+        """The session's statement timeout in seconds; None when it has none."""
         return (_parse_milliseconds(self.get("statement_timeout")) or 0) / 1000 or None
 
     @property
     def idle_in_transaction(self) -> float | None:
-        """For how many seconds it may be idle in a transaction; None when it does not say."""
+        """The session's limit in seconds on being idle in a transaction; None when it has none."""
         return (
             _parse_milliseconds(self.get("idle_in_transaction_session_timeout")) or 0
         ) / 1000 or None
@@ -178,7 +178,7 @@ class SessionVariables:
 
 
 def startup_settings(parameters: Mapping[str, str]) -> dict[str, str]:
-    """Return the settings that a client names when it connects: `-c name=value` in `options`, too."""
+    """Return the settings in a client's startup message, including `-c name=value` in `options`."""
     found = {
         name: value
         for name, value in parameters.items()
@@ -246,7 +246,7 @@ def _parse_milliseconds(text: str) -> int | None:
 
 
 def _check_duration(name: str, value: str) -> str:
-    """Return how PostgreSQL shows a time: as a whole number of the largest unit."""
+    """Return a time as PostgreSQL shows it: as a whole number of the largest unit."""
     milliseconds = _parse_milliseconds(value)
     if milliseconds is None or milliseconds > _LONGEST:
         raise _invalid_value(name, value)
@@ -266,7 +266,7 @@ def _check_one_of(*words: str) -> Callable[[str, str], str]:
 
 
 def _check_fixed(*words: str) -> Callable[[str, str], str]:
-    """Clients read answers by what they were told: nothing is told that is not done."""
+    """Refuse values without effect: clients parse results by the reported setting."""
 
     def check(name: str, value: str) -> str:
         if value.partition(",")[0].strip().lower() not in words:
@@ -279,7 +279,7 @@ def _check_fixed(*words: str) -> Callable[[str, str], str]:
 def _check_time_zone(name: str, value: str) -> str:
     if value.lower() in ("default", "local"):
         return DEFAULTS[name]
-    # JDBC says so where the machine has a distance and no place; the sign is POSIX's.
+    # JDBC sends this where the machine has an offset and no zone name; the sign is POSIX's.
     distance = _DISTANCE.fullmatch(value)
     wanted = f"etc/gmt{distance[1]}{int(distance[2])}" if distance else value.lower()
     found = _time_zones().get(wanted)

@@ -1,4 +1,4 @@
-"""The vault as sessions use it: sealed secrets, the file's key, and columns that open for who has the key."""
+"""The vault of a server: sealed secrets, the file's key, and encrypted columns of sessions."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _log = logging.getLogger("discreet.serve")
 
 
 class SessionVault:
-    """What the server's key locks; without a key file nothing is sealed at rest."""
+    """What the server's key encrypts; without a key file nothing is encrypted at rest."""
 
     def __init__(self, control: ControlStore, key_file: Path | None, *, at: datetime) -> None:
         self._server = None if key_file is None else read_wrapping_key(key_file)
@@ -48,17 +48,17 @@ class SessionVault:
         if self._server is None:
             return None
         if path.exists() and self._plain.get(KIND, FILE_KEY) is None:
-            _log.warning("%s was made before there was a key, and is not encrypted", path.name)
+            _log.warning("%s was created before there was a key, and is not encrypted", path.name)
             return None
         return database_key(self._plain, self._server, act=self._act).encode()
 
     @property
     def has_keys(self) -> bool:
-        """Whether there may be encrypted columns, so that nothing may reach the disk in plain."""
+        """Whether there may be encrypted columns, so that no plain value may reach the disk."""
         return self._server is not None or bool(self._plain.names(KIND))
 
     def serve(self, database: Database) -> None:
-        """Let queries of a database open and lock cells; before its first session."""
+        """Register the functions that decrypt and encrypt cells, before the first session."""
         if isinstance(database, ServedDuckDB):
             self._functions.register(database.add_function)
             self._has_functions = True
@@ -66,7 +66,7 @@ class SessionVault:
             self.is_out_of_engine = database.is_writable
 
     def unlocked(self) -> UnlockedKeys:
-        """Return the keys of a new session: none, but for those in the server's custody."""
+        """Return the keys of a new session: only those in the server's custody."""
         return UnlockedKeys(self._plain, self._server)
 
     def ciphers(self, keys: UnlockedKeys) -> SessionCiphers:
@@ -89,21 +89,21 @@ class SessionVault:
         if isinstance(database, ServedDuckDB) and not database.seals_spill:
             raise StatementFailed(
                 "55000",
-                "the server was started without keys, and may write opened values to the disk",
-                hint="Restart it: with keys, it encrypts what it spills.",
+                "the server was started without keys, and may write decrypted values to the disk",
+                hint="Restart it: with keys, it encrypts spilled data.",
             )
 
     def unlock(self, session: GatewaySession, name: str, secret: object, note: AuditDraft) -> None:
-        """Take a client's key into its session's memory."""
+        """Store a client's key in its session's memory."""
         key_id = _key_of(session, name)
-        # What is no key's name may be the key itself, given in the wrong place.
+        # An unknown name may be the key itself, given in the wrong place.
         note.reason = f"key {key_id}" if self._is_known(key_id) else "there is no such key"
         if not isinstance(secret, (str, bytes)):
             raise StatementFailed("22023", "a key is 32 bytes or 64 hexadecimal digits")
         session.keys.unlock(key_id, secret)
 
     def source(self, session: GatewaySession, relation: Relation) -> exp.Query:
-        """Return how a table with encrypted columns is read: a locked one fails when it is used."""
+        """Return how a table with encrypted columns is read: a locked column fails on use."""
         if not self._has_functions:
             raise StatementFailed(
                 "0A000", f'"{relation.name}" has encrypted columns, which cannot be read here'
@@ -117,7 +117,7 @@ class SessionVault:
         return build.select(*columns, source=build.table(*relation.physical))
 
     def undecrypted_source(self, session: GatewaySession) -> Source:
-        """Return how relations are read by statements of which it is not known what they use."""
+        """Return how relations are read by statements whose used columns are unknown."""
         house = session.server
         read = house.source(session)
         if not self.is_out_of_engine:
@@ -132,7 +132,7 @@ class SessionVault:
 
 
 def _key_of(session: GatewaySession, name: str) -> str:
-    """Return the key that a column, such as `employee.sin`, is under; else the name is a key's."""
+    """Return the key of a column such as `employee.sin`; any other name is taken as a key's."""
     table, _, column = name.rpartition(".")
     schema, _, bare = table.rpartition(".")
     relation = session.authority.relations.get((schema or "public", bare))

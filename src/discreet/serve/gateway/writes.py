@@ -1,4 +1,4 @@
-"""Writes: checked by triggers and row policies, at the writer's clearance, encrypted where columns are."""
+"""Writes: checked by triggers and row policies, at the writer's clearance, encrypted if needed."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def run_write(
     values: Sequence[object],
     note: AuditDraft,
 ) -> Outcome:
-    """Carry out a write within the session's transaction."""
+    """Execute a write within the session's transaction."""
     permitted = bind_write(plan.permitted, values, dialect=session.server.database.dialect)
     if permitted.relation.multilevel:
         done = _at_clearance(session, permitted)
@@ -62,9 +62,9 @@ def run_write(
 def _at_clearance(
     session: GatewaySession, permitted: PermittedWrite
 ) -> levels.MultilevelWriteResult:
-    """Write into a multi-level table: what others may not see stays as it is."""
+    """Write into a multi-level table: cells that the writer may not see are not changed."""
     if permitted.on_conflict is not None:
-        raise StatementFailed("0A000", "ON CONFLICT is not for labeled tables")
+        raise StatementFailed("0A000", "ON CONFLICT is not supported for labeled tables")
     house, relation = session.server, permitted.relation
     connection, subject = session.transaction.write(), session.subject
     source = house.source(session)
@@ -87,7 +87,7 @@ def _at_clearance(
     )
     if permitted.kind == "INSERT":
         if permitted.rows is None:
-            raise StatementFailed("0A000", "DEFAULT VALUES are not for labeled tables")
+            raise StatementFailed("0A000", "DEFAULT VALUES are not supported for labeled tables")
         return levels.insert(*place, permitted.columns, permitted.rows, terms=terms)
     if permitted.kind == "UPDATE":
         return levels.update(*place, permitted.assignments, permitted.condition, terms=terms)
@@ -95,7 +95,7 @@ def _at_clearance(
 
 
 def truncate_tables(session: GatewaySession, statement: Truncate) -> Outcome:
-    """Empty tables."""
+    """Truncate tables."""
     session.variables.require_writes("TRUNCATE TABLE")
     relations = [
         find_relation(session.authority, session.role, written) for written in statement.relations
@@ -106,7 +106,7 @@ def truncate_tables(session: GatewaySession, statement: Truncate) -> Outcome:
         if relation.kind != "table" or not relation.writable or relation.multilevel:
             raise StatementFailed("0A000", f'"{relation.name}" cannot be truncated')
         require_unreferenced(relation, session.authority, [each.key for each in relations])
-    # Whoever refers to others goes first.
+    # Referencing tables go first.
     for relation in sorted(relations, key=lambda each: -len(each.foreign_keys)):
         tree = exp.Delete(this=build.table(*relation.physical))
         session.transaction.write().execute(tree, touches=[relation.physical])

@@ -1,1 +1,1 @@
-"""The rows of the catalog's relations, each made when somebody asks for it."""
+"""The rows of the catalog's relations, each produced on demand."""

@@ -1,4 +1,4 @@
-"""Lists of rights as PostgreSQL writes them: `{alice=arwd/alice,bob=r*/alice}`."""
+"""Access control lists as PostgreSQL writes them: `{alice=arwd/alice,bob=r*/alice}`."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from discreet.guard.access.authority import AclEntry, Privilege
 from discreet.serve.catalog.constraints import quote_identifier
 
-# In PostgreSQL's order; AGGREGATE, which is ours, has a letter that PostgreSQL does not use.
+# In PostgreSQL's order; AGGREGATE, which is our own, has a letter that PostgreSQL does not use.
 _LETTERS = {
     Privilege.INSERT: "a",
     Privilege.SELECT: "r",
@@ -23,7 +23,7 @@ _LETTERS = {
 
 
 def items(entries: Iterable[AclEntry] | None) -> list[str] | None:
-    """Return the entries of a list of rights, or None when nobody has granted anything.
+    """Return the entries of an access control list, or None without any grant.
 
     >>> from discreet.guard.access.authority import AclEntry
     >>> items([AclEntry("bob", "ann", Privilege.SELECT, True), AclEntry("", "ann", Privilege.INSERT)])

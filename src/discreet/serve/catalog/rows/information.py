@@ -27,7 +27,7 @@ _WIDEST = 4  # bytes of one character
 
 
 def yes(truth: object) -> str:
-    """Return a truth as the standard writes it."""
+    """Return a boolean as the standard writes it."""
     return "YES" if truth else "NO"
 
 
@@ -159,7 +159,7 @@ def catalog_name(snapshot: CatalogSnapshot) -> Iterator[Row]:
 
 
 def table_grants(snapshot: CatalogSnapshot) -> Iterator[Row]:
-    """Return rights on relations that the role has or gave."""
+    """Return privileges on relations that the role has or granted."""
     for seen, grantor, grantee, privilege, grantable in _visible_grants(snapshot):
         yield {
             "grantor": grantor,
@@ -190,7 +190,7 @@ def _is_party(snapshot: CatalogSnapshot, grantor: str, grantee: str) -> bool:
 
 
 def column_grants(snapshot: CatalogSnapshot) -> Iterator[Row]:
-    """Return rights on columns, their own and those of the whole relation."""
+    """Return privileges on columns, their own and those of the whole relation."""
     whole = [
         (seen, column.name, *rest)
         for seen, *rest in _visible_grants(snapshot)
@@ -218,7 +218,7 @@ def column_grants(snapshot: CatalogSnapshot) -> Iterator[Row]:
 
 
 def enabled_roles(snapshot: CatalogSnapshot) -> Iterator[Row]:
-    """Return the roles whose rights the role has."""
+    """Return the roles whose privileges the role has."""
     for name in snapshot.visible.authority.roles:
         if snapshot.visible.owns(name):
             yield {"role_name": name}
@@ -236,5 +236,5 @@ def applicable_roles(snapshot: CatalogSnapshot) -> Iterator[Row]:
 
 
 def administrable_roles(snapshot: CatalogSnapshot) -> Iterator[Row]:
-    """Return the memberships that the role may hand on."""
+    """Return the memberships that the role may grant to others."""
     return (row for row in applicable_roles(snapshot) if row["is_grantable"] == "YES")

@@ -87,7 +87,7 @@ def pg_index(snapshot: CatalogSnapshot) -> Iterator[Row]:
 
 
 def _operator_class(of: int) -> int:
-    # A varchar is compared as text is.
+    # varchar uses the operator class of text.
     wanted = 25 if types_by_oid()[of].name == "varchar" else of
     found = (row for row in operator_class_rows() if row["opcintype"] == wanted)
     return next((int(str(row["oid"])) for row in found if row["opcdefault"]), 0)
@@ -109,7 +109,7 @@ def _owned_relations(snapshot: CatalogSnapshot) -> Iterator[tuple[int, VisibleRe
 
 
 def pg_policy(snapshot: CatalogSnapshot) -> Iterator[Row]:
-    """Return row policies, to owners only: a condition may tell what is hidden."""
+    """Return row policies, to owners only: a condition may reveal hidden data."""
     for oid, seen in _owned_relations(snapshot):
         for policy in seen.relation.policies:
             yield {

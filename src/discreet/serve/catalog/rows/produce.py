@@ -1,4 +1,4 @@
-"""Which relation of the catalog has which rows; those that nobody fills are empty."""
+"""The producers of each catalog relation's rows; relations without a producer are empty."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 Producer: TypeAlias = "Callable[[CatalogSnapshot], Iterable[Row]]"
 
-# Told to nobody: passwords, statistics of data, files of the server.
+# Not shown to any user: passwords, statistics of data, files of the server.
 DENIED = frozenset(
     {
         "pg_authid",
@@ -35,7 +35,7 @@ DENIED = frozenset(
         "pg_user_mapping",
     }
 )
-KEYWORDS = "pg_get_keywords()"  # what that function returns, kept as a relation
+KEYWORDS = "pg_get_keywords()"  # the function's result, stored as a relation
 
 _SYSTEM: Mapping[str, Producer] = {
     "pg_am": server.pg_am,
@@ -122,7 +122,7 @@ def catalog_columns(key: tuple[str, str]) -> tuple[CatalogColumn, ...] | None:
 
 
 def catalog_rows(snapshot: CatalogSnapshot, key: tuple[str, str]) -> list[Row]:
-    """Return the rows of a relation, every column filled: what nobody said is NULL, or nothing."""
+    """Return the rows of a relation with every column: missing values are NULL, or empty."""
     columns = catalog_columns(key) or ()
     producer = _PRODUCERS.get(key)
     blank = {column.name: _blank_value(column) for column in columns}

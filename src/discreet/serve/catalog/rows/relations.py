@@ -1,4 +1,4 @@
-"""Rows about relations and their columns: pg_class, pg_attribute and what is near."""
+"""Rows about relations and their columns: pg_class, pg_attribute and related ones."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _HEAP, _BTREE = 2, 403
 
 
 def is_view(seen: VisibleRelation) -> bool:
-    """Whether clients are told that a relation is a view."""
+    """Whether a relation is shown to clients as a view."""
     return seen.relation.kind != "table"
 
 
@@ -59,14 +59,14 @@ def pg_class(snapshot: CatalogSnapshot) -> Iterator[Row]:
 
 
 def _has_triggers(snapshot: CatalogSnapshot, seen: VisibleRelation) -> bool:
-    # PostgreSQL keeps foreign keys by triggers on both sides.
+    # PostgreSQL enforces foreign keys by triggers on both sides.
     has_keys = any(each.kind == "f" for each in seen.constraints)
     is_target = seen.key in snapshot.targets
     return has_keys or is_target or (seen.is_owner and bool(seen.relation.triggers))
 
 
 def _class_row(oid: int, schema: int, name: str, letter: str) -> Row:
-    """Return what all relations of a kind share; sizes and counts are nobody's business."""
+    """Return the values that all relations of a kind share; sizes and counts are not shown."""
     return {
         "oid": oid,
         "relname": name,
@@ -181,7 +181,7 @@ def pg_views(snapshot: CatalogSnapshot) -> Iterator[Row]:
 
 
 def pg_rewrite(snapshot: CatalogSnapshot) -> Iterator[Row]:
-    """Return the rule that every view has, without what it does."""
+    """Return the rule that every view has, without its action."""
     for oid, seen in snapshot.seen.items():
         if is_view(seen):
             yield {
@@ -195,7 +195,7 @@ def pg_rewrite(snapshot: CatalogSnapshot) -> Iterator[Row]:
 
 
 def pg_stat_tables(snapshot: CatalogSnapshot) -> Iterator[Row]:
-    """Return tables without any statistics: how many rows there are is not told."""
+    """Return tables without statistics: row counts are not shown."""
     for oid, seen in snapshot.seen.items():
         if not is_view(seen):
             yield {

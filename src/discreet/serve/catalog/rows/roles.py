@@ -1,4 +1,4 @@
-"""Rows about roles and schemas. Names are everybody's to see, as in PostgreSQL; clearances are not."""
+"""Rows about roles and schemas. All users see names, as in PostgreSQL; clearances are not shown."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def pg_user(snapshot: CatalogSnapshot) -> Iterator[Row]:
 
 
 def pg_group(snapshot: CatalogSnapshot) -> Iterator[Row]:
-    """Return roles that may not log in, and who is in them."""
+    """Return roles that may not log in, and their members."""
     authority = snapshot.visible.authority
     for role in authority.roles.values():
         if not role.login:
@@ -73,7 +73,7 @@ def pg_group(snapshot: CatalogSnapshot) -> Iterator[Row]:
 
 
 def pg_auth_members(snapshot: CatalogSnapshot) -> Iterator[Row]:
-    """Return who is in which role."""
+    """Return the memberships of roles."""
     for edge in snapshot.visible.authority.memberships:
         yield {
             "oid": snapshot.oids.of("membership", edge.role, edge.member, edge.grantor),

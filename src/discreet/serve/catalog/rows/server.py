@@ -1,4 +1,4 @@
-"""Rows about the server: what is the same for everybody."""
+"""Rows about the server, the same for every user."""
 
 from __future__ import annotations
 
@@ -49,17 +49,17 @@ def pg_type(_: CatalogSnapshot) -> Iterator[Row]:
 
 
 def pg_proc(_: CatalogSnapshot) -> Iterator[Row]:
-    """Return the functions that types have."""
+    """Return the functions of types."""
     yield from function_rows()
 
 
 def pg_opclass(_: CatalogSnapshot) -> Iterator[Row]:
-    """Return how types are ordered."""
+    """Return the operator classes of types."""
     yield from operator_class_rows()
 
 
 def pg_am(_: CatalogSnapshot) -> Iterator[Row]:
-    """Return how tables and indexes are kept."""
+    """Return the access methods of tables and indexes."""
     yield {"oid": 2, "amname": "heap", "amtype": "t"}
     yield {"oid": 403, "amname": "btree", "amtype": "i"}
 
@@ -71,13 +71,13 @@ def pg_language(_: CatalogSnapshot) -> Iterator[Row]:
 
 
 def pg_tablespace(_: CatalogSnapshot) -> Iterator[Row]:
-    """Return the places of tables, as every PostgreSQL names them."""
+    """Return the tablespaces that every PostgreSQL has."""
     for oid, name in ((1663, "pg_default"), (1664, "pg_global")):
         yield {"oid": oid, "spcname": name, "spcowner": 10}
 
 
 def pg_collation(_: CatalogSnapshot) -> Iterator[Row]:
-    """Return the orders of texts."""
+    """Return the collations."""
     for oid, name, provider in ((100, "default", "d"), (950, "C", "c"), (951, "POSIX", "c")):
         yield {
             "oid": oid,
@@ -101,7 +101,7 @@ def pg_timezone_names(_: CatalogSnapshot) -> Iterator[Row]:
 
 
 def pg_keywords(_: CatalogSnapshot) -> Iterator[Row]:
-    """Return what pg_get_keywords() does."""
+    """Return the result of pg_get_keywords()."""
     for row in keyword_rows():
         bare = row["barelabel"] == "t"
         yield {

@@ -82,7 +82,7 @@ def _referenced_positions(snapshot: CatalogSnapshot, constraint: Constraint) -> 
 
 
 def constraint_column_usage(snapshot: CatalogSnapshot) -> Iterator[Row]:
-    """Return the columns that constraints rest on: of a foreign key, those it points to."""
+    """Return the columns that constraints use: of a foreign key, those it references."""
     for seen, constraint in snapshot.constraints.values():
         found = _referenced_key(snapshot, constraint)
         table, columns = (
@@ -97,7 +97,7 @@ def constraint_column_usage(snapshot: CatalogSnapshot) -> Iterator[Row]:
 
 
 def constraint_table_usage(snapshot: CatalogSnapshot) -> Iterator[Row]:
-    """Return the tables that constraints rest on."""
+    """Return the tables that constraints use."""
     for seen, constraint in snapshot.constraints.values():
         found = _referenced_key(snapshot, constraint)
         yield {
@@ -107,7 +107,7 @@ def constraint_table_usage(snapshot: CatalogSnapshot) -> Iterator[Row]:
 
 
 def referential_constraints(snapshot: CatalogSnapshot) -> Iterator[Row]:
-    """Return foreign keys, and the keys they point to."""
+    """Return foreign keys, and the keys they reference."""
     for seen, constraint in snapshot.constraints.values():
         found = _referenced_key(snapshot, constraint)
         if found is not None:
