@@ -37,11 +37,11 @@ _STATES = {401: "28000", 404: "02000", 405: "0A000", 408: "57014", 413: "54000",
 
 
 def make_app(house: Server, keeper: RuleAuthenticator, *, is_encrypted: bool) -> FastAPI:
-    """Return the application; it listens to nothing by itself."""
+    """Return the application; it does not listen itself."""
     app = FastAPI(
         title="discreet",
         version="1",
-        description="SQL in, what you may see out: rows, noisy aggregates, or a reason why not.",
+        description="Runs SQL and returns what you may see: rows, noisy aggregates, or the reason for a refusal.",
         docs_url=None,  # its page would load scripts from elsewhere
         redoc_url=None,
     )
@@ -61,7 +61,7 @@ async def _limit_body(
     request: Request, go_on: Callable[[Request], Awaitable[Response]]
 ) -> Response:
     length = request.headers.get("content-length", "0")
-    # A body without a length is read before anybody is asked who they are, and may never end.
+    # A body without a length is read before authentication, and may never end.
     is_endless = "transfer-encoding" in request.headers
     if is_endless or not length.isdecimal() or int(length[:20]) > MOST_BODY_BYTES:
         return _error_response(413, StatementFailed("54000", "the request is too large"))
@@ -88,7 +88,7 @@ def _message_response(status: int, words: str, headers: Any = None) -> JSONRespo
 
 
 def _allowed_methods(request: Request) -> list[str]:
-    """Return what can be done at a place: by all of its routes, not by the first one only."""
+    """Return the methods of a path: of all its routes, not only of the first one."""
     schema: dict[str, Any] = request.app.openapi()["paths"]
     parts = request.url.path.split("/")
     return sorted(
@@ -104,7 +104,7 @@ def _allowed_methods(request: Request) -> list[str]:
 
 
 async def _handle_invalid_body(_: Request, error: RequestValidationError) -> Response:
-    """Tell where a body is wrong, and nothing of what is there."""
+    """Report where a body is wrong, without its content."""
     places = sorted({".".join(str(part) for part in fault["loc"]) for fault in error.errors()})
     return _error_response(
         422, StatementFailed("22023", "the request is wrong", detail=", ".join(places))

@@ -1,4 +1,4 @@
-"""Who asks over HTTP: by a token, or by name and password, and not too often."""
+"""Authentication over HTTP: by a token, or by name and password, with rate limits."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from discreet.serve.http.rate_limits import ConcurrencyLimiter, RateLimiter
 if TYPE_CHECKING:
     from discreet.serve.gateway.server import Server
 
-REQUESTS_AT_ONCE = 8  # requests of one user, so that threads are left for others
+REQUESTS_AT_ONCE = 8  # requests of one user, so that threads remain for others
 PASSWORDS_AT_ONCE = 4  # each takes 64 MiB and a third of a second to check
 _bearer = HTTPBearer(auto_error=False, description="A token of `discreet user token`")
 _basic_scheme = HTTPBasic(auto_error=False)
@@ -31,7 +31,7 @@ _NEEDED = {"/v1/query": "query", "/metrics": "metrics"}  # scopes of a token
 
 @dataclass(frozen=True)
 class AppState:
-    """What every request needs; it is the application's state."""
+    """The application's state, which every request uses."""
 
     server: Server
     authenticator: RuleAuthenticator
@@ -45,7 +45,7 @@ class AppState:
 
 
 def app_state(request: Request) -> AppState:
-    """Return the state of the application that a request came to."""
+    """Return the state of a request's application."""
     return request.app.state.desk
 
 
@@ -54,10 +54,10 @@ def authenticate_request(
     _token: Annotated[Any, Depends(_bearer)],
     _password: Annotated[Any, Depends(_basic_scheme)],
 ) -> Generator[ClientInfo]:
-    """Give who asks, who has one of their places until the answer is there.
+    """Yield the authenticated user, who holds one of their slots until the response is complete.
 
     Raises:
-        LoginFailed: nobody we know.
+        LoginFailed: the credentials are wrong.
     """
     desk = app_state(request)
     address = request.client.host if request.client else ""
@@ -87,10 +87,10 @@ AuthenticatedClient = Annotated[ClientInfo, Depends(authenticate_request)]
 
 
 def authenticate_superuser(request: Request, visitor: AuthenticatedClient) -> ClientInfo:
-    """Return who asks, if nothing is kept from them: what others do would tell of hidden rows.
+    """Return the user, if nothing is hidden from them: others' activity would reveal hidden rows.
 
     Raises:
-        AccessDenied: they are no superuser.
+        AccessDenied: they are not a superuser.
     """
     desk = app_state(request)
     role = desk.server.control.authority().roles.get(visitor.user)
@@ -103,7 +103,7 @@ SuperuserClient = Annotated[ClientInfo, Depends(authenticate_superuser)]
 
 
 def _record_denial(desk: AppState, visitor: ClientInfo, words: str) -> AccessDenied:
-    """Return a refusal that the journal knows of."""
+    """Return a refusal that is recorded in the journal."""
     desk.server.record_act(visitor, words, "denied")
     return AccessDenied(words)
 

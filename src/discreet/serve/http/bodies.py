@@ -1,4 +1,4 @@
-"""What goes in and out over HTTP."""
+"""Bodies of HTTP requests and responses."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class ResultColumn(_Body):
 
 
 class ResultNotice(_Body):
-    """A message beside the result, such as its price."""
+    """A message beside the result, such as its cost."""
 
     severity: Literal["NOTICE", "WARNING", "INFO"]
     message: str
@@ -46,7 +46,7 @@ class ResultNotice(_Body):
 
 
 class QueryResponse(_Body):
-    """What the last statement gave."""
+    """The result of the last statement."""
 
     tag: str
     columns: list[ResultColumn] = []
@@ -55,7 +55,7 @@ class QueryResponse(_Body):
 
 
 class ErrorResponse(_Body):
-    """Why not: PostgreSQL's SQLSTATE, and words."""
+    """An error: PostgreSQL's SQLSTATE and a message."""
 
     sqlstate: str
     message: str
@@ -64,14 +64,14 @@ class ErrorResponse(_Body):
 
 
 class TokenRequest(_Body):
-    """A token to be made for whoever asks."""
+    """A request for a new token of the user."""
 
     label: str = Field(default="", max_length=200)
     days: int = Field(default=90, ge=1, le=3650)
 
 
 class CreatedToken(_Body):
-    """A new token: it is shown this once."""
+    """A new token: it is shown only once."""
 
     id: str
     token: str
@@ -79,7 +79,7 @@ class CreatedToken(_Body):
 
 
 class TokenInfo(_Body):
-    """What is known of a token."""
+    """The record of a token."""
 
     id: str
     label: str

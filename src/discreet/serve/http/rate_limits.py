@@ -1,4 +1,4 @@
-"""How often somebody may ask: a bucket that fills by the minute."""
+"""Rate limits: a token bucket that fills by the minute."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _KEPT = 10_000
 
 
 class RateLimiter:
-    """Lets `per_minute` calls of each key through, in bursts of at most a tenth of it."""
+    """Allows `per_minute` calls of each key, in bursts of at most a tenth of it."""
 
     def __init__(self, per_minute: int) -> None:
         self._rate = per_minute / 60
@@ -37,7 +37,7 @@ class RateLimiter:
 
 
 class ConcurrencyLimiter:
-    """Lets each key hold so many places at once.
+    """Allows each key to hold so many slots at once.
 
     >>> places = ConcurrencyLimiter(1)
     >>> places.acquire("me"), places.acquire("me"), places.acquire("you")
@@ -50,14 +50,14 @@ class ConcurrencyLimiter:
         self._lock = threading.Lock()
 
     def acquire(self, key: str) -> bool:
-        """Return whether there was a place, which is then taken."""
+        """Return whether a slot was free, which is then taken."""
         with self._lock:
             is_free = self._taken[key] < self._most
             self._taken[key] += is_free
             return is_free
 
     def release(self, key: str) -> None:
-        """Give a place back."""
+        """Release a slot."""
         with self._lock:
             self._taken[key] -= 1
             if not self._taken[key]:

@@ -1,4 +1,4 @@
-"""What can be asked over HTTP."""
+"""The routes of the HTTP interface."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ _FAULTS: dict[int | str, dict[str, Any]] = {
     code: {"model": bodies.ErrorResponse, "description": words}
     for code, words in {
         400: "The statement is wrong",
-        401: "Who are you?",
+        401: "Authentication is required",
         403: "You may not do that, or the budget is spent",
-        404: "There is no such thing",
+        404: "Not found",
         408: "It took too long",
-        409: "Somebody else was first; try again",
+        409: "A concurrent change came first; try again",
         413: "Too large",
         422: "The body is wrong",
         429: "Too many requests",
@@ -33,7 +33,7 @@ _FAULTS: dict[int | str, dict[str, Any]] = {
     }.items()
 }
 
-# Faults are JSON also where the answer is plain text, for which FastAPI would take a model.
+# Errors are JSON also where the response is plain text, for which FastAPI would use a model.
 _FAULTS_OF_TEXT: dict[int | str, dict[str, Any]] = {
     code: {
         "description": fault["description"],
@@ -51,7 +51,7 @@ router = APIRouter()
 def run_query(
     request: Request, body: bodies.QueryRequest, visitor: AuthenticatedClient
 ) -> bodies.QueryResponse:
-    """Run statements as one transaction; the answer is the last one's."""
+    """Run statements as one transaction; the response is the last one's."""
     session = app_state(request).server.open_session(visitor, body.settings, "http")
     try:
         return _query_response(*_run(session, body))
@@ -66,11 +66,11 @@ def list_own_tokens(request: Request, visitor: AuthenticatedClient) -> list[bodi
     return [_token_info(token) for token in tokens.list_api_tokens(control, _token_holder(visitor))]
 
 
-@router.post("/v1/tokens", responses=_FAULTS, status_code=201, summary="Make a token")
+@router.post("/v1/tokens", responses=_FAULTS, status_code=201, summary="Create a token")
 def create_own_token(
     request: Request, wish: bodies.TokenRequest, visitor: AuthenticatedClient
 ) -> bodies.CreatedToken:
-    """Make a token for yourself; it is shown this once."""
+    """Create a token for yourself; it is shown only once."""
     house = app_state(request).server
     now = house.clock()
     expires = now + timedelta(days=wish.days)
@@ -85,13 +85,15 @@ def create_own_token(
     return bodies.CreatedToken(id=made.id, token=text, expires=expires.isoformat())
 
 
-@router.delete("/v1/tokens/{identifier}", responses=_FAULTS, status_code=204, summary="End a token")
+@router.delete(
+    "/v1/tokens/{identifier}", responses=_FAULTS, status_code=204, summary="Revoke a token"
+)
 def revoke_own_token(
     request: Request,
     identifier: Annotated[str, Path(pattern="^[0-9a-f]{16}$")],
     visitor: AuthenticatedClient,
 ) -> None:
-    """Make a token of yours worthless."""
+    """Revoke one of your tokens."""
     house = app_state(request).server
     control = house.vault.documents
     if identifier not in {
@@ -104,7 +106,7 @@ def revoke_own_token(
 
 @router.get("/v1/checkpoint", responses=_FAULTS, summary="The journal's latest checkpoint")
 def checkpoint(request: Request, visitor: SuperuserClient) -> bodies.CheckpointResponse:
-    """Return a signed line that proves, kept elsewhere, that the journal was not rewritten."""
+    """Return a signed line that proves, if stored elsewhere, that the journal was not rewritten."""
     del visitor
     journal = app_state(request).server.journal
     journal.checkpoint()
@@ -114,9 +116,11 @@ def checkpoint(request: Request, visitor: SuperuserClient) -> bodies.CheckpointR
     return bodies.CheckpointResponse(text=known[-1].note)
 
 
-@router.get("/healthz", responses={503: {"model": bodies.HealthResponse}}, summary="Does it work?")
+@router.get(
+    "/healthz", responses={503: {"model": bodies.HealthResponse}}, summary="Health of the server"
+)
 def health(request: Request) -> bodies.HealthResponse:
-    """Tell whether stores and database can be reached, and how many checkpoints no witness has."""
+    """Report whether stores and database can be reached, and how many checkpoints lack a witness."""
     house = app_state(request).server
     found = house.health_monitor.check()
     told = bodies.HealthResponse(
@@ -133,10 +137,10 @@ def health(request: Request) -> bodies.HealthResponse:
     "/metrics",
     responses=_FAULTS_OF_TEXT,
     response_class=PlainTextResponse,
-    summary="Numbers for Prometheus",
+    summary="Metrics for Prometheus",
 )
 def metrics(request: Request, visitor: SuperuserClient) -> str:
-    """Return how many sessions there are, and what was decided."""
+    """Return the number of sessions and decisions."""
     del visitor
     house = app_state(request).server
     lines = ["# TYPE discreet_sessions gauge", f"discreet_sessions {house.sessions}"]
@@ -150,7 +154,7 @@ def metrics(request: Request, visitor: SuperuserClient) -> str:
 
 
 def _run(session: Session, body: bodies.QueryRequest) -> tuple[Outcome, list[Any]]:
-    """Run all statements as one transaction and return what the last one gave, and all notices."""
+    """Run all statements as one transaction and return the last result, and all notices."""
     from discreet.guard.statements.statement import SetRole
 
     if body.role is not None:
@@ -179,7 +183,7 @@ def _run(session: Session, body: bodies.QueryRequest) -> tuple[Outcome, list[Any
 
 
 def _require_small(outcome: Outcome) -> None:
-    """Refuse, while it can be undone, what would take many times its size as JSON."""
+    """Refuse, before the commit, a result that is too large for JSON."""
     if outcome.table is not None and outcome.table.nbytes > LARGEST:
         raise StatementFailed(
             "54000",
@@ -209,7 +213,7 @@ def _query_response(outcome: Outcome, notices: list[Any]) -> bodies.QueryRespons
 
 
 def _token_holder(visitor: ClientInfo) -> str:
-    """Return whose the tokens of a visitor are."""
+    """Return the owner of a client's tokens."""
     return visitor.identity or visitor.user
 
 

@@ -1,4 +1,4 @@
-"""How long a client may take and how many places it may hold, so that others are served."""
+"""Limits on a client's time and connections, so that others are served."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 MOST_BODY_BYTES = 4 << 20  # bytes of a request
-BODY_TIMEOUT = 20.0  # seconds in which a whole body must have come
-IDLE_TIMEOUT = 15.0  # seconds without a whole request
+BODY_TIMEOUT = 20.0  # seconds in which a complete body must arrive
+IDLE_TIMEOUT = 15.0  # seconds without a complete request
 _CHECK_INTERVAL = 1.0
 
 
 class BodyLimiter:
-    """Lets no body through that is too large or too slow, whatever its headers say."""
+    """Refuses bodies that are too large or too slow, whatever their headers."""
 
     def __init__(
         self, app: Any, *, fault: Callable[[int, str], Any], largest: int = MOST_BODY_BYTES
@@ -32,7 +32,7 @@ class BodyLimiter:
 
         async def bounded() -> Any:
             nonlocal size, is_whole, fault
-            if is_whole:  # what comes now is only that the client went away
+            if is_whole:  # only a disconnect can follow
                 return await receive()
             try:
                 async with asyncio.timeout_at(end):
@@ -59,18 +59,18 @@ class BodyLimiter:
 
 
 def limited_protocol(per_address: int, longest: float) -> Any:
-    """Return a protocol for uvicorn that ends connections which say nothing, and does not open too many.
+    """Return a protocol for uvicorn that closes idle connections, and limits their number.
 
     Args:
-        per_address: How many connections one address may have.
-        longest: Seconds after which an answer must have been taken.
+        per_address: The largest number of connections of one address.
+        longest: Seconds in which a response must be read.
     """
     from uvicorn.protocols.http.h11_impl import H11Protocol
 
     places: Counter[str] = Counter()
 
     class LimitedProtocol(H11Protocol):
-        """HTTP with an end to patience."""
+        """HTTP with time limits."""
 
         _since: float | None = None
         _was_busy = False
@@ -95,7 +95,7 @@ def limited_protocol(per_address: int, longest: float) -> Any:
             super().connection_lost(exc)
 
         def _check_timeout(self) -> None:
-            """End the connection if nothing whole came, or went, for too long."""
+            """Close the connection if no complete request or response passed for too long."""
             now = self.loop.time()
             cycle: Any = self.cycle  # None before the first request
             is_busy = cycle is not None and not cycle.response_complete

@@ -1,4 +1,4 @@
-"""How a client proves who they are: as the door decides, and nothing but passwords before."""
+"""Authentication of a client, as the authenticator decides; only login messages are accepted."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from discreet.serve.pg.wire import Wire
 if TYPE_CHECKING:
 
     class ThreadRunner(Protocol):
-        """Runs what blocks elsewhere."""
+        """Runs blocking calls in another thread."""
 
         def __call__(self, work: Callable[[], T]) -> Awaitable[T]:
-            """Return what it gives, once it has."""
+            """Return the call's result."""
             ...
 
 
@@ -37,12 +37,12 @@ CLEARTEXT, SASL, SASL_CONTINUE, SASL_FINAL = 3, 10, 11, 12
 async def authenticate_client(
     wire: Wire, visitor: ClientInfo, door: Authenticator, in_thread: ThreadRunner
 ) -> str:
-    """Return by which method a visitor was let in.
+    """Return the method by which a client was authenticated.
 
     Raises:
-        LoginFailed: as the door says, which is the same whatever the reason.
-        StatementFailed: 28000 when a password would go over this wire in clear; 08P01 for any
-            message that is no part of a login.
+        LoginFailed: the login was refused, with the same message for every reason.
+        StatementFailed: 28000 when a password would be sent in clear; 08P01 for any
+            message that is not part of a login.
     """
     ask = await in_thread(lambda: door.authenticate(visitor))
     if isinstance(ask, AuthenticationOk):

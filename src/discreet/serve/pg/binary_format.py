@@ -81,7 +81,7 @@ def _binary_numbers(array: Array, name: str) -> Array:
     if name in ("int2", "int4") and not pa.types.is_boolean(array.type):
         array = array.cast(
             pa.int16() if name == "int2" else pa.int32()
-        )  # refuses what is too large
+        )  # refuses numbers that are too large
     numbers = array.fill_null(0).to_numpy(zero_copy_only=False)
     return fixed_width_cells(numbers.astype(_LAYOUTS[name]), array)
 
@@ -130,13 +130,13 @@ def _binary_numerics(array: Array) -> Array:
     import pyarrow as pa
 
     if pa.types.is_floating(array.type):
-        # Through the shortest digits, as the text form has them.
+        # From the shortest digits, as in the text form.
         return _by_cell(array, lambda cell: numeric_binary(Decimal(repr(cell))))
     return _by_cell(array, lambda cell: numeric_binary(Decimal(cell)))
 
 
 def numeric_binary(number: Decimal) -> bytes:
-    """Return a number in groups of four digits, as PostgreSQL keeps it.
+    """Return a number in groups of four digits, as PostgreSQL stores it.
 
     >>> numeric_binary(Decimal("12345.60")).hex(" ", 2)
     '0003 0001 0000 0002 0001 0929 1770'

@@ -1,4 +1,4 @@
-"""Who may cancel what: a number and a secret per connection, told to its client alone."""
+"""Cancel requests: a number and a secret per connection, known to its client alone."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class CancelRegistry:
         self._known: dict[int, tuple[bytes, Callable[[], None]]] = {}
 
     def register(self, cancel: Callable[[], None]) -> tuple[int, bytes]:
-        """Return a new number and secret; `cancel` is called for whoever shows both."""
+        """Return a new number and secret; a request with both calls `cancel`."""
         process = secrets.randbelow(2**31 - 1) + 1
         while process in self._known:
             process = secrets.randbelow(2**31 - 1) + 1
@@ -23,12 +23,12 @@ class CancelRegistry:
         return process, secret
 
     def unregister(self, process: int) -> None:
-        """Forget a connection."""
+        """Remove a connection."""
         self._known.pop(process, None)
 
     def request(self, process: int, secret: bytes) -> bool:
-        """Cancel what a connection runs, if the secret is right; the time taken tells nothing."""
-        # The other one stands in for a number nobody has.
+        """Cancel a connection's statement, if the secret is right; the time taken reveals nothing."""
+        # The other secret stands in for an unknown number.
         known, cancel = self._known.get(process, (b"\0\0\0\0", None))
         is_right = hmac.compare_digest(known, secret)
         if cancel is None or not is_right:

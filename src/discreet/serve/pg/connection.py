@@ -1,4 +1,4 @@
-"""One client's connection from the first byte to the last: login, then messages in, answers out."""
+"""One client's connection: login, then a loop of messages and responses."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from discreet.serve.session import Session
 if TYPE_CHECKING:
     from discreet.serve.pg.server import PgServerState
 
-PART = 64 * 1024  # bytes of an answer that go out together
+PART = 64 * 1024  # bytes of a response that are sent together
 SHUTDOWN = StatementFailed("57P01", "terminating connection due to administrator command")
 
 
 class ClientConnection:
-    """A client, served until it leaves. Its session's calls run in a worker, one at a time."""
+    """A client's connection. Its session's calls run in a worker, one at a time."""
 
     def __init__(self, wire: Wire, house: PgServerState) -> None:
         self._wire, self._house, self._limits = wire, house, house.limits
@@ -34,7 +34,7 @@ class ClientConnection:
         self.is_welcome = False
 
     async def serve(self) -> None:
-        """Serve the client; nothing it does can raise here."""
+        """Serve the client; no action of the client raises here."""
         try:
             await self._serve()
         except (ClientGone, ConnectionError):
@@ -113,7 +113,7 @@ class ClientConnection:
             self._wire.on_lost = None
 
     async def _next_frames(self, conversation: MessageHandler) -> Sequence[Frame]:
-        """Return the messages that the client sends next, within its time."""
+        """Return the next messages of the client, within its time limit."""
         limits = self._limits
         idle, sqlstate, where = limits.idle_timeout, "57P05", "idle-session"
         if conversation.is_in_transaction:
@@ -130,9 +130,9 @@ class ClientConnection:
             ) from None
 
     async def _send_answers(self, conversation: MessageHandler, frames: Sequence[Frame]) -> None:
-        """Send what the messages are answered, no faster than the client reads."""
+        """Send the responses to the messages, no faster than the client reads."""
         if any(frame.kind == b"X" for frame in frames):
-            # Whoever says goodbye at once still gets done what was asked before.
+            # A client that terminates at once still gets its earlier statements executed.
             self._wire.on_lost = None
         answer = conversation.answer(frames)
         part, is_last = b"", False
@@ -146,24 +146,24 @@ class ClientConnection:
             await self._wire.drain(within=self._limits.write_timeout)
 
     def cancel(self) -> None:
-        """Stop what runs now, if anything does."""
+        """Interrupt the running statement, if any."""
         session = self._session
         if self.is_busy and session is not None:
             self._house.in_spare_thread(session.cancel)
 
     def stop(self) -> None:
-        """Send the client away as soon as it asks for something new."""
+        """Disconnect the client at its next request."""
         self._wire.stop(SHUTDOWN)
 
     def abort(self) -> None:
-        """Send the client away now."""
+        """Disconnect the client now."""
         self.cancel()
         self._wire.stop(SHUTDOWN)
         self._wire.abort()
 
 
 def take_part(answer: Iterator[bytes]) -> tuple[bytes, bool]:
-    """Return the next part of an answer, and whether it is the last one."""
+    """Return the next part of a response, and whether it is the last one."""
     parts: list[bytes] = []
     size = 0
     for piece in answer:

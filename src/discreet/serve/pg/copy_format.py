@@ -15,7 +15,7 @@ from discreet.serve.pg.text_format import Array, column_text, compute
 
 SIGNATURE = b"PGCOPY\n\xff\r\n\0" + struct.pack("!ii", 0, 0)
 TRAILER = struct.pack("!h", -1)
-# PostgreSQL writes these so; the backslash comes first.
+# PostgreSQL's escapes; the backslash comes first.
 _ESCAPES = (
     ("\\", "\\\\"),
     ("\b", "\\b"),

@@ -1,4 +1,4 @@
-"""What a client is told of a failure: one table from discreet's errors to SQLSTATEs."""
+"""Failures as reported to clients: a table from discreet's errors to SQLSTATEs."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from discreet import errors
 from discreet.serve.pg.messages import encode_fields, message
 from discreet.serve.session import Notice
 
-# The first entry that an error is an instance of counts. The texts of these errors are made to be
-# shown; whatever is not in this table has no text outside.
+# The first entry that an error is an instance of applies. The messages of these errors are meant
+# to be shown; the message of any other error is withheld.
 SQLSTATES: tuple[tuple[type[errors.DiscreetError], str], ...] = (
     (errors.BudgetExceeded, "53400"),
     (errors.QuestionRefused, "42501"),
@@ -31,7 +31,7 @@ INTERNAL = errors.StatementFailed("XX000", "internal error")
 
 
 def as_statement_failed(error: BaseException) -> errors.StatementFailed:
-    """Return any failure as one with a SQLSTATE; what is not known says nothing of itself.
+    """Return any failure as one with a SQLSTATE; the message of an unknown one is withheld.
 
     >>> as_statement_failed(errors.BudgetExceeded("0.1 is left")).sqlstate
     '53400'

@@ -1,7 +1,7 @@
-"""What a session answers to messages, in order: simple and extended queries, without the network.
+"""The protocol of a session without the network: simple and extended queries, in order.
 
-Everything here blocks and runs in a worker; answers are generators of bytes, so that a large result
-is made only as fast as its reader takes it.
+Everything here blocks and runs in a worker; responses are generators of bytes, so that a large
+result is produced only as fast as its reader takes it.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from discreet.serve.pg.types import type_name_of
 from discreet.serve.session import Outcome, PreparedStatement, Session
 
 _LOG = logging.getLogger(__name__)
-# After a failure among these, everything up to Sync is left out.
+# After a failure among these, everything up to Sync is skipped.
 _EXTENDED = (b"P", b"B", b"D", b"E", b"C", b"H")
-SERVER_VERSION = "16.4"  # what clients take the dialect from
+SERVER_VERSION = "16.4"  # by which clients choose the dialect
 DEFAULTS = {
     "server_version": SERVER_VERSION,
     "server_encoding": "UTF8",
@@ -65,11 +65,11 @@ class MessageHandler:
 
     @property
     def is_in_transaction(self) -> bool:
-        """Whether a transaction is open, of the client's or until Sync."""
+        """Whether a transaction is open, explicit or until Sync."""
         return self._in_block or self.session.transaction_status != "I"
 
     def initial_messages(self) -> bytes:
-        """Return the settings that clients are told."""
+        """Return the settings that are reported to clients."""
         known = {**DEFAULTS, "session_authorization": self.session.user}
         return b"".join(self._changed_settings({**known, **self.session.reported}))
 
@@ -88,7 +88,7 @@ class MessageHandler:
                 yield messages.parameter_status(name, value)
 
     def answer(self, frames: Sequence[Frame]) -> Iterator[bytes]:
-        """Return what the messages are answered, in parts."""
+        """Return the responses to the messages, in parts."""
         for place, frame in enumerate(frames):
             if frame.kind == b"X":
                 self.has_ended = True
@@ -112,7 +112,7 @@ class MessageHandler:
             raise StatementFailed("08P01", "unexpected password message")
         elif kind in self._handlers:
             yield self._handlers[kind](body)
-        # Else it is Flush, and every answer is sent at once, or what is left of a COPY.
+        # Otherwise it is Flush, for which every response is sent already, or the rest of a COPY.
 
     def _fail_block(self, error: Exception, kind: bytes) -> bytes:
         if not isinstance(error, DiscreetError):
@@ -158,7 +158,7 @@ class MessageHandler:
                 raise StatementFailed("42P02", "there is no parameter $1")
             outcome = self._run(prepared, ())
             if place == len(statements):
-                self._close_block()  # before rows go out: a slow reader must not hold a transaction
+                self._close_block()  # before rows are sent: a slow reader must not hold a transaction
             yield from self._simple_result(outcome)
         yield self.ready()
 
@@ -175,7 +175,7 @@ class MessageHandler:
             self._statements.pop(name, None)
 
     def _simple_result(self, outcome: Outcome) -> Iterator[bytes]:
-        """Return an outcome as a simple query has it: described, in text."""
+        """Return an outcome as in a simple query: described, in text."""
         yield from map(notice_response, outcome.notices)
         fields = outcome.fields
         if outcome.copy is not None:
@@ -253,7 +253,7 @@ class MessageHandler:
         return self._portals[name]
 
     def _describe_target(self, body: Body) -> bytes:
-        """Return types only: nothing is executed and nothing is charged."""
+        """Return types only: nothing is executed or charged."""
         kind, name = body.take(1), body.text()
         body.end()
         if kind == b"S":
@@ -291,13 +291,13 @@ class MessageHandler:
     def _start(
         self, portal: Portal, prepared: PreparedStatement, is_alone: bool
     ) -> Iterator[bytes]:
-        """Run a portal: once, whatever comes of it."""
+        """Run a portal: once, whatever the outcome."""
         if sum(each.held for each in self._portals.values()) > self._limits.max_held:
             raise StatementFailed("53400", "open portals hold too much", hint="Close some.")
         if self._in_block or not is_alone:
             self._open_block()
         portal.has_run = True
-        values, portal.values = portal.values, ()  # nobody needs them once it ran
+        values, portal.values = portal.values, ()  # they are not needed any more
         outcome = self._run(prepared, values)
         if fields := _row_fields(prepared):
             require_same_types(fields, outcome.fields or ())
@@ -338,7 +338,7 @@ class MessageHandler:
 
 
 def _row_fields(prepared: PreparedStatement | None) -> Sequence[ResultField]:
-    """Return the columns of rows that come back as rows, which those of a COPY do not."""
+    """Return the columns of a result sent as rows; None for a COPY."""
     if prepared is None or isinstance(prepared.statement, CopyOut):
         return ()
     return prepared.fields or ()
@@ -352,7 +352,7 @@ def _describe_rows(prepared: PreparedStatement | None, formats: Sequence[int]) -
 
 
 def log_failure(error: BaseException) -> None:
-    """Log what failed and where; its text may quote data and stays out."""
+    """Log the type and place of a failure; its message may quote data and is left out."""
     trace, where = error.__traceback__, "?"
     while trace is not None:
         where = f"{trace.tb_frame.f_code.co_filename}:{trace.tb_lineno}"

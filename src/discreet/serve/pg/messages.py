@@ -1,4 +1,4 @@
-"""Messages: how a client's are read, and how the server's are written."""
+"""Messages of the protocol: parsing of a client's, and construction of the server's."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Frame(NamedTuple):
 
 
 class Body:
-    """Reads the body of a message from front to end; what does not fit is 08P01."""
+    """Parses the body of a message; malformed content is 08P01."""
 
     def __init__(self, data: bytes) -> None:
         self._data, self._at = data, 0
@@ -44,15 +44,15 @@ class Body:
         return part
 
     def int16(self) -> int:
-        """Return a number of objects, which has no sign."""
+        """Return a count, an unsigned number."""
         return _UINT16.unpack(self.take(2))[0]
 
     def int32(self) -> int:
-        """Return a number with sign."""
+        """Return a signed number."""
         return _INT32.unpack(self.take(4))[0]
 
     def uint32(self) -> int:
-        """Return a number without sign."""
+        """Return an unsigned number."""
         return _UINT32.unpack(self.take(4))[0]
 
     def text(self) -> str:
@@ -64,12 +64,12 @@ class Body:
         return utf8(part)
 
     def sized(self) -> bytes | None:
-        """Return a value that comes with its length; None for NULL."""
+        """Return a value with its length before it; None for NULL."""
         length = self.int32()
         return None if length == -1 else self.take(length)
 
     def rest(self) -> bytes:
-        """Return everything that is left."""
+        """Return the rest."""
         return self.take(len(self._data) - self._at)
 
     def end(self) -> None:
@@ -79,7 +79,7 @@ class Body:
 
 
 def utf8(data: bytes) -> str:
-    """Return bytes as text; 22021 when they are none, and for a zero byte."""
+    """Return bytes as text; 22021 for invalid UTF-8 or a zero byte."""
     try:
         text = data.decode("utf-8")
     except UnicodeDecodeError:
@@ -90,7 +90,7 @@ def utf8(data: bytes) -> str:
 
 
 def encode_cstring(text: str) -> bytes:
-    """Return text as the protocol ends it; what UTF-8 or a zero byte would break is left out."""
+    """Return zero-terminated text; zero bytes and what UTF-8 lacks are left out."""
     return text.replace("\0", "").encode("utf-8", "replace") + b"\0"
 
 
@@ -123,7 +123,7 @@ def complete(tag: str) -> bytes:
 
 
 def authentication(kind: int, payload: bytes = b"") -> bytes:
-    """Return a request of authentication, or 0: all is well."""
+    """Return an authentication request; 0 means success."""
     return message(b"R", _INT32.pack(kind) + payload)
 
 
@@ -133,12 +133,12 @@ def parameter_status(name: str, value: str) -> bytes:
 
 
 def backend_key(process: int, secret: bytes) -> bytes:
-    """Return BackendKeyData, which allows to cancel."""
+    """Return BackendKeyData, for cancel requests."""
     return message(b"K", _UINT32.pack(process) + secret)
 
 
 def negotiate(options: Sequence[str]) -> bytes:
-    """Return NegotiateProtocolVersion: 3.0, and these options are not known."""
+    """Return NegotiateProtocolVersion: 3.0, and these options are unknown."""
     names = b"".join(encode_cstring(option) for option in options)
     return message(b"v", _UINT32.pack(PROTOCOL_3_0) + _UINT32.pack(len(options)) + names)
 

@@ -1,4 +1,4 @@
-"""Parameters: what a client binds, in text or binary form, as Python values."""
+"""Parameters that a client binds, in text or binary form, as Python values."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _INTEGER = re.compile(r"\s*[+-]?\d{1,40}\s*", re.ASCII)
 _NUMBER = re.compile(r"\s*[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d{1,6})?\s*", re.ASCII)
 _SPECIAL = re.compile(r"\s*([+-]?inf(inity)?|nan)\s*", re.ASCII | re.IGNORECASE)
 _WORDS = {True: ("true", "yes", "on", "1"), False: ("false", "no", "off", "0")}
-# PostgreSQL's numeric ends there; without a bound, writing 1e999999999 out would fill the memory.
+# The limit of PostgreSQL's numeric; without one, expanding 1e999999999 would fill the memory.
 _DIGITS_BEFORE, _DIGITS_AFTER = 131_072, 16_383
 _MALFORMED = "incorrect binary data format in bind parameter"
 _TEMPORAL = ("date", "time", "timestamp", "timestamptz")
@@ -37,7 +37,7 @@ def decode_parameter(data: bytes | None, name: str, *, binary: bool, zone: tzinf
     (42, None)
 
     Raises:
-        StatementFailed: 22P02, 22003, 22007, 22021 or 22P03; the value is not told.
+        StatementFailed: 22P02, 22003, 22007, 22021 or 22P03; the value is not quoted.
     """
     if data is None:
         return None
@@ -98,7 +98,7 @@ def _parse_temporal(text: str, name: str, zone: tzinfo) -> object:
 
 def _parse_boolean(text: str) -> bool:
     word = text.strip().lower()
-    # `o` alone could be on or off.
+    # `o` alone is ambiguous: on or off.
     fits = [value for value, words in _WORDS.items() if any(w.startswith(word) for w in words)]
     if not word or len(fits) != 1:
         raise ValueError
@@ -237,7 +237,7 @@ _BINARY_READERS: dict[str, Callable[[bytes], object]] = {
 
 
 def _array_from_binary(data: bytes, element: str) -> list[object]:
-    """Return an array of one dimension; longer ones are not spoken."""
+    """Return an array of one dimension; others are not supported."""
     body = Body(data)
     try:
         dimensions, _, _ = body.int32(), body.int32(), body.int32()

@@ -1,4 +1,4 @@
-"""What a connection keeps between messages: prepared statements, and portals that hand out their rows."""
+"""The state of a connection between messages: prepared statements and portals."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ _DISCARD_ALL = re.compile(r"\s*DISCARD\s+ALL\s*", re.IGNORECASE)
 
 @dataclass
 class Portal:
-    """A statement with its values; it runs once, and its rows are handed out once.
+    """A statement with its values; it runs once, and its rows are returned once.
 
-    `formats` are as the client asked: none for text, one for all columns, or one for each.
+    `formats` are as the client requested: none for text, one for all columns, or one for each.
     """
 
     prepared: PreparedStatement | None  # None for an empty text
@@ -31,11 +31,11 @@ class Portal:
     formats: Sequence[int] = ()
     outcome: Outcome | None = None
     has_run: bool = False
-    place: int = 0  # rows handed out
+    place: int = 0  # rows returned
     _table: ArrowTable | None = field(default=None, repr=False)
 
     def ran(self, outcome: Outcome) -> None:
-        """Take what running gave."""
+        """Store the outcome of the statement."""
         from dataclasses import replace
 
         self._table = outcome.table if outcome.copy is None else None
@@ -43,24 +43,24 @@ class Portal:
 
     @property
     def held(self) -> int:
-        """How many bytes of its result it keeps."""
+        """The size in bytes of the stored result."""
         return 0 if self._table is None else self._table.nbytes
 
     def next_rows(self, most: int) -> tuple[ArrowTable | None, bool]:
-        """Return up to `most` rows (0: all) that were not handed out yet, and whether to ask again."""
+        """Return up to `most` rows (0: all) that were not returned yet, and whether there may be more."""
         table = self._table
         if table is None:
             return None, False
         part = table.slice(self.place, most or None)
         self.place += part.num_rows
-        # As in PostgreSQL, a full part does not tell whether it was the last one.
+        # As in PostgreSQL, a full part does not show whether it was the last one.
         is_suspended = bool(most) and part.num_rows == most
         if not is_suspended:
-            self._table = None  # the memory is the server's again
+            self._table = None  # frees the memory
         return part, is_suspended
 
     def tag(self, rows: int) -> str:
-        """Return the command tag, with the rows of this part; CREATE TABLE AS has none to hand out."""
+        """Return the command tag, with the rows of this part; CREATE TABLE AS returns none."""
         tag = self.outcome.tag if self.outcome else ""
         has_rows = self.outcome is not None and self.outcome.fields is not None
         return _COUNT.sub(rf"\1 {rows}", tag) if has_rows else tag
@@ -84,7 +84,7 @@ def expand_formats(formats: Sequence[int], columns: int, what: str) -> list[int]
 
 
 def find_deallocated(text: str) -> str | None:
-    """Return which prepared statement a text lets go: its name, `*` for all, None for none.
+    """Return which prepared statement a text deallocates: its name, `*` for all, None for none.
 
     >>> find_deallocated("DEALLOCATE ALL"), find_deallocated('deallocate prepare "S_1"'), find_deallocated("UNLISTEN *")
     ('*', 'S_1', None)
@@ -102,6 +102,6 @@ def find_deallocated(text: str) -> str | None:
 
 
 def require_same_types(described: Sequence[ResultField], actual: Sequence[ResultField]) -> None:
-    """Refuse rows that are not what the client was told to expect."""
+    """Refuse rows that differ from the described columns."""
     if [each.type for each in described] != [each.type for each in actual]:
         raise StatementFailed("0A000", "cached plan must not change result type")

@@ -1,4 +1,4 @@
-"""The server: it listens, seats clients within the limits, and lets nobody harm the others."""
+"""The server: it listens, limits its clients, and protects them from each other."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ PATIENCE = 5.0  # seconds for canceled statements to end
 
 
 class PgServerState:
-    """What the connections of a server share."""
+    """The state that the connections of a server share."""
 
     def __init__(
         self,
@@ -48,17 +48,17 @@ class PgServerState:
         self._waiting: dict[str, deque[Wire]] = {}
 
     async def in_thread(self, work: Callable[[], T]) -> T:
-        """Run what blocks in a worker."""
+        """Run a blocking call in a worker."""
         return await asyncio.get_running_loop().run_in_executor(self._executor, work)
 
     def in_spare_thread(self, work: Callable[[], None]) -> None:
-        """Run what must not wait for a worker, such as stopping one."""
+        """Run a call that must not wait for a worker, such as an interrupt."""
         self._spare.submit(work)
 
     def add_pending(self, wire: Wire) -> None:
-        """Count a client that has not logged in; when there are too many, one has to go.
+        """Count a client that has not logged in; when there are too many, one is disconnected.
 
-        It is the oldest of the address that has most of them: whoever floods pushes out its own.
+        It is the oldest of the address with most of them: a flood displaces its own connections.
         """
         self._waiting.setdefault(wire.address, deque()).append(wire)
         if sum(map(len, self._waiting.values())) > self.limits.max_waiting:
@@ -67,7 +67,7 @@ class PgServerState:
             self.remove_pending(crowd[0], crowd[0].address)
 
     def remove_pending(self, wire: Wire, address: str) -> None:
-        """Forget a client that logged in or left."""
+        """Remove a client that logged in or left."""
         crowd = self._waiting.get(address)
         if crowd is not None and wire in crowd:
             crowd.remove(wire)
@@ -76,7 +76,7 @@ class PgServerState:
 
     @contextmanager
     def register_client(self, wire: Wire, user: str) -> Generator[None]:
-        """Give a client that logged in its place among all, and among those of its user."""
+        """Count a client that logged in, in total and per user."""
         self.remove_pending(wire, wire.address)
         if self._seated.total() >= self.limits.max_connections:
             raise StatementFailed("53300", "sorry, too many clients already")
@@ -91,21 +91,21 @@ class PgServerState:
                 del self._seated[user]
 
     def close(self) -> None:
-        """Let go of the threads."""
+        """Release the threads."""
         self._spare.shutdown(wait=False)
 
 
 class PgServer:
-    """Speaks PostgreSQL's protocol, version 3.
+    """A server of PostgreSQL's protocol, version 3.
 
     Args:
-        door: Decides how who is asked.
-        open_session: Called with the visitor, their settings and the method of their login; blocks.
-        tls: From `discreet.serve.pg.tls.load_tls`; None to speak in clear.
-        require_tls: Refuse who does not ask for TLS, but for sockets that are files.
-        limits: What a client may take.
-        executor: Where sessions run; by default one thread per connection, so that no statement
-            waits for another one's.
+        door: Decides how clients authenticate.
+        open_session: Called with the client, their settings and the method of their login; blocks.
+        tls: From `discreet.serve.pg.tls.load_tls`; None for connections in clear.
+        require_tls: Refuse connections without TLS, except over Unix sockets.
+        limits: Limits on a client.
+        executor: Runs sessions; by default one thread per connection, so that no statement
+            waits for another one.
     """
 
     def __init__(
@@ -136,7 +136,7 @@ class PgServer:
         self._connections: dict[ClientConnection, asyncio.Task[None]] = {}
 
     async def start(self, host: str, port: int) -> tuple[str, int]:
-        """Listen, and return where: with port 0, the system chooses one."""
+        """Listen, and return the address: with port 0, the system chooses one."""
         loop = asyncio.get_running_loop()
         server = await loop.create_server(self._make_wire, host, port, backlog=BACKLOG)
         self._servers.append(server)
@@ -144,7 +144,7 @@ class PgServer:
         return str(address[0]), int(address[1])
 
     async def start_unix(self, folder: Path, port: int = 5432) -> Path:
-        """Listen at a file, as `psql -h FOLDER` looks for it, and return where."""
+        """Listen on a Unix socket, as `psql -h FOLDER` expects it, and return its path."""
         loop = asyncio.get_running_loop()
         path = folder / f".s.PGSQL.{port}"
         self._servers.append(await loop.create_unix_server(self._make_wire, path, backlog=BACKLOG))
@@ -168,7 +168,7 @@ class PgServer:
         task.add_done_callback(left)
 
     async def stop(self, grace: float = 10.0) -> None:
-        """Listen no more; statements that run may end within `grace` seconds, then they are canceled."""
+        """Stop listening; running statements may end within `grace` seconds, then they are canceled."""
         for server in self._servers:
             server.close()
         for path in self._paths:

@@ -1,4 +1,4 @@
-"""How a connection starts: TLS or not, cancel or login, which version, and with which settings."""
+"""The startup of a connection: TLS, cancel request or login, version, and settings."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _UTF8 = re.compile(r"'?(utf-?8|unicode|sql_ascii|auto)'?", re.IGNORECASE)
 
 @dataclass(frozen=True)
 class Startup:
-    """Who wants in, and with which settings."""
+    """A login request: the user and the settings."""
 
     user: str
     database: str
@@ -32,7 +32,7 @@ class Startup:
 
 @dataclass(frozen=True)
 class CancelRequest:
-    """A wish to cancel what another connection runs."""
+    """A request to cancel another connection's statement."""
 
     process: int
     secret: bytes
@@ -41,10 +41,10 @@ class CancelRequest:
 async def read_startup(
     wire: Wire, *, tls: Tls | None, require_tls: bool, within: float
 ) -> Startup | CancelRequest:
-    """Return what a client came for, after it got the encryption it asked for.
+    """Return a client's request, after the requested encryption was set up.
 
     Raises:
-        StatementFailed: the client must go, with this reason.
+        StatementFailed: the client is disconnected, with this reason.
     """
     asked: set[int] = set()
     while True:
@@ -52,7 +52,7 @@ async def read_startup(
         version = body.uint32()
         if version in (SSL_REQUEST, GSSENC_REQUEST):
             if version in asked or wire.is_encrypted:
-                raise StatementFailed("08P01", "encryption was asked for twice")
+                raise StatementFailed("08P01", "encryption was requested twice")
             asked.add(version)
             body.end()
             await _negotiate_tls(wire, tls if version == SSL_REQUEST else None, within)
@@ -62,14 +62,12 @@ async def read_startup(
             return CancelRequest(process, secret)
         else:
             if require_tls and not wire.is_encrypted and not wire.is_unix:
-                raise StatementFailed(
-                    "28000", "this server speaks TLS only", hint="sslmode=require"
-                )
+                raise StatementFailed("28000", "this server requires TLS", hint="sslmode=require")
             return _read_parameters(wire, version, body)
 
 
 async def _negotiate_tls(wire: Wire, tls: Tls | None, within: float) -> None:
-    # Bytes sent before the answer were not encrypted, yet would be read as if they had been.
+    # Bytes sent before the response were not encrypted, yet would be treated as encrypted.
     if wire.has_buffered:
         raise StatementFailed("08P01", "received unencrypted data after SSL request")
     if tls is None or wire.is_unix:

@@ -1,4 +1,4 @@
-"""Dates, times and intervals as PostgreSQL writes and reads them, also where Python's calendar ends."""
+"""Dates, times and intervals in PostgreSQL's form, also beyond Python's calendar."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 EPOCH_DAYS = 10_957  # from 1970 to 2000, where PostgreSQL counts from
 EPOCH_MICROSECONDS = EPOCH_DAYS * 86_400_000_000
 DAY = 86_400_000_000
-# Between these, years have four digits and Python and Arrow know the day.
+# Between these, years have four digits, and Python and Arrow support the day.
 FIRST_DAY, LAST_DAY = -719_162, 2_932_896
 FIRST_MICROSECOND, LAST_MICROSECOND = FIRST_DAY * DAY, (LAST_DAY + 1) * DAY - 1
-# What DuckDB's Arrow says for infinity; the negative one may be one less.
+# DuckDB's value for infinity in Arrow; the negative one may be one less.
 INFINITE_DAYS, INFINITE_MICROSECONDS = 2**31 - 1, 2**63 - 1
-# No moment needs more letters; the patterns take long over many blanks.
+# No timestamp needs more letters; the patterns are slow on many blanks.
 LONGEST = 64
 
 _MOMENT = re.compile(
@@ -30,7 +30,7 @@ _OFFSET = re.compile(r"([+-])(\d{1,2}):?(\d{2})?(?::(\d{2}))?")
 
 
 def zone_named(name: str) -> tzinfo:
-    """Return a time zone; UTC if nobody knows it."""
+    """Return a time zone; UTC if it is unknown."""
     try:
         return ZoneInfo(name)
     except (ZoneInfoNotFoundError, ValueError, OSError):
@@ -69,7 +69,7 @@ def date_text(days: int) -> str:
 
 
 def time_text(microseconds: int) -> str:
-    """Return a time of day, or a length of time, without zeros at its end.
+    """Return a time of day, or a duration, without trailing zeros.
 
     >>> time_text(43_200_000_000), time_text(1_500_000), time_text(86_400_000_000)
     ('12:00:00', '00:00:01.5', '24:00:00')
@@ -80,7 +80,7 @@ def time_text(microseconds: int) -> str:
 
 
 def offset_text(seconds: int) -> str:
-    """Return a distance to UTC as PostgreSQL writes it.
+    """Return an offset from UTC as PostgreSQL writes it.
 
     >>> offset_text(0), offset_text(-12_600), offset_text(3600)
     ('+00', '-03:30', '+01')
@@ -94,7 +94,7 @@ def offset_text(seconds: int) -> str:
 
 
 def timestamp_text(microseconds: int, zone: tzinfo | None = None) -> str:
-    """Return a moment; with `zone`, as a clock there shows it and with its distance to UTC.
+    """Return a timestamp; with `zone`, in local time there with its offset from UTC.
 
     >>> timestamp_text(1_500_000), timestamp_text(0, UTC)
     ('1970-01-01 00:00:01.5', '1970-01-01 00:00:00+00')
@@ -145,10 +145,10 @@ def _parse_offset(text: str) -> timezone:
 
 
 def read_time(text: str) -> time | str:
-    """Return a time of day; 24:00:00 stays text, since Python has none.
+    """Return a time of day; 24:00:00 stays text, since Python lacks it.
 
     Raises:
-        ValueError: it is none.
+        ValueError: it is not a time.
     """
     found = _TIME.fullmatch(text) if len(text) <= LONGEST else None
     if found is None:
@@ -162,7 +162,7 @@ def read_time(text: str) -> time | str:
 
 
 def _read(text: str) -> re.Match[str] | str:
-    """Return the parts of a moment, or its text where Python's calendar has no place for it."""
+    """Return the parts of a timestamp, or its text where Python's calendar cannot hold it."""
     word = text.strip().lower()
     if word in ("infinity", "-infinity", "epoch"):
         return word
@@ -176,7 +176,7 @@ def read_date(text: str) -> date | str:
     """Return a date; infinity and years that Python lacks stay text.
 
     Raises:
-        ValueError: it is none.
+        ValueError: it is not a date.
     """
     found = _read(text)
     if isinstance(found, str):
@@ -185,10 +185,10 @@ def read_date(text: str) -> date | str:
 
 
 def read_timestamp(text: str, *, zone: tzinfo | None) -> datetime | str:
-    """Return a moment; with `zone` one of the world's, which is told there unless it says where.
+    """Return a timestamp; with `zone` one with time zone, which is `zone` unless it has one.
 
     Raises:
-        ValueError: it is none.
+        ValueError: it is not a timestamp.
     """
     found = _read(text)
     if isinstance(found, str):
@@ -204,5 +204,5 @@ def read_timestamp(text: str, *, zone: tzinfo | None) -> datetime | str:
 
 
 def read_day(found: re.Match[str]) -> date:
-    """Return the day of a moment that was read."""
+    """Return the day of a parsed timestamp."""
     return date(int(found["year"]), int(found["month"]), int(found["day"]))

@@ -17,7 +17,7 @@ _NEEDS_QUOTES = frozenset('{}",\\ \t\n\r\v\f')
 
 
 def compute() -> Any:
-    """Return the functions of Arrow, whose module is filled only when it is imported."""
+    """Return Arrow's compute functions, whose module is filled on import."""
     import pyarrow.compute as functions
 
     return functions
@@ -43,7 +43,7 @@ def column_text(array: Array, name: str, *, zone: str = "UTC") -> Array:
 
 
 def plain_array(array: Array) -> Array:
-    """Return a column without dictionaries, extensions and views, which few functions know."""
+    """Return a column without dictionaries, extensions and views, which few functions support."""
     import pyarrow as pa
 
     if isinstance(array, pa.ExtensionArray):
@@ -65,7 +65,7 @@ def _by_cell(array: Array, write: Callable[[Any], str]) -> Array:
 
 
 def _text_cells(array: Array) -> Array:
-    """Return what a type's own words are: text, json, and whatever has no form of its own."""
+    """Return values that already are text: text, json, and types without a form of their own."""
     import pyarrow as pa
 
     kind = array.type
@@ -156,7 +156,7 @@ def _numeric_text(array: Array) -> Array:
     if pa.types.is_string(array.type):
         return array
     if pa.types.is_decimal(array.type) and not 0 <= array.type.scale <= 6:
-        # Arrow would write 1E-7, which is no number to many clients.
+        # Arrow would write 1E-7, which many clients do not accept.
         return _by_cell(array, lambda cell: format(cell, "f"))
     return array.cast(pa.string())
 
@@ -188,20 +188,20 @@ def days_of(array: Array) -> Array:
 
 
 def microseconds_of(array: Array) -> Array:
-    """Return a column of moments or times of day as microseconds since 1970 or midnight."""
+    """Return a column of timestamps or times of day as microseconds since 1970 or midnight."""
     import pyarrow as pa
 
     kind = array.type
     if pa.types.is_time(kind):
         return array.cast(pa.time64("us")).view(pa.int64())
     if pa.types.is_timestamp(kind):
-        # What is finer than PostgreSQL's clock is cut off.
+        # Anything finer than microseconds is cut off.
         return array.cast(pa.timestamp("us", kind.tz), safe=kind.unit != "ns").view(pa.int64())
     return array.cast(pa.timestamp("us")).view(pa.int64())
 
 
 def is_within(numbers: Array, first: int, last: int) -> bool:
-    """Return whether all numbers that are there are in a range."""
+    """Return whether all non-null numbers are in a range."""
     pc = compute()
 
     ends = pc.min_max(numbers).as_py()
@@ -259,7 +259,7 @@ def _timestamptz_text(array: Array, zone: str) -> Array:
             aware = microseconds.view(pa.timestamp("us", zone))
             local = pc.local_timestamp(aware)
             suffix = _offset_texts(local, microseconds)
-        except pa.ArrowInvalid:  # nobody knows the zone
+        except pa.ArrowInvalid:  # the zone is unknown
             local, suffix = microseconds.view(pa.timestamp("us")), "+00"
     return pc.binary_join_element_wise(_trim_zeros(local.cast(pa.string())), suffix, "")
 
@@ -277,7 +277,7 @@ def _offset_texts(local: Array, microseconds: Array) -> Array:
 
 
 def interval_parts(cell: Any) -> tuple[int, int, int]:
-    """Return months, days and microseconds of an interval or a length of time."""
+    """Return months, days and microseconds of an interval or a duration."""
     if hasattr(cell, "nanoseconds") and hasattr(cell, "months"):
         return cell.months, cell.days, cell.nanoseconds // 1000
     return 0, cell.days, cell.seconds * 1_000_000 + cell.microseconds
@@ -292,7 +292,7 @@ def _interval_text(array: Array) -> Array:
 
 
 def nested_text(cell: Any, element: str) -> str:
-    """Return a list as PostgreSQL writes arrays; anything else with parts as JSON.
+    """Return a list as PostgreSQL writes arrays; any other nested value as JSON.
 
     >>> nested_text([1, None, "a b", ""], "text")
     '{1,NULL,"a b",""}'

@@ -1,4 +1,4 @@
-"""TLS: the server's context, its certificate's fingerprint for channel binding, and a first certificate."""
+"""TLS: the server's context, its certificate's hash for channel binding, and a first certificate."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from discreet.errors import InvalidKey, MissingExtra
 
 @dataclass(frozen=True)
 class Tls:
-    """What a server needs to speak TLS; `binding` is its tls-server-end-point."""
+    """A server's TLS settings; `binding` is its tls-server-end-point."""
 
     context: ssl.SSLContext
     binding: bytes
@@ -50,7 +50,7 @@ def load_tls(certificate: Path, key: Path, *, client_authorities: Path | None = 
 def end_point(pem: bytes) -> bytes:
     """Return the hash of a certificate for channel binding (RFC 5929, section 4.1).
 
-    The hash is the one of the certificate's signature, but SHA-256 where that is MD5, SHA-1 or none.
+    The hash is the one of the certificate's signature, except SHA-256 where that is MD5, SHA-1 or none.
     """
     x509 = _import_x509()
     from cryptography.hazmat.primitives import hashes
@@ -63,11 +63,11 @@ def end_point(pem: bytes) -> bytes:
 
 
 def make_certificate(folder: Path, *, names: Sequence[str], days: int = 825) -> tuple[Path, Path]:
-    """Write a key and a certificate that nobody else signed, and return where: certificate, key.
+    """Write a key and a self-signed certificate, and return their paths: certificate, key.
 
     Raises:
         MissingExtra: `cryptography` is not installed.
-        InvalidKey: the folder cannot be written, or a file is there already.
+        InvalidKey: the folder cannot be written, or a file exists already.
     """
     x509 = _import_x509()
     from cryptography.hazmat.primitives import hashes, serialization
@@ -112,12 +112,14 @@ def _subject_alternatives(names: Sequence[str]) -> list[Any]:
 
 def _write(path: Path, content: bytes, *, mode: int) -> None:
     try:
-        # Made with its rights, not given them after: nobody can read the key in between.
+        # Created with its mode, not changed afterwards: the key is never readable by others.
         handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
         with os.fdopen(handle, "wb") as file:
             file.write(content)
     except OSError:
-        raise InvalidKey(f"{path.name} cannot be written to {path.parent}, or is there.") from None
+        raise InvalidKey(
+            f"{path.name} cannot be written to {path.parent}, or exists already."
+        ) from None
 
 
 def _import_x509() -> Any:

@@ -1,4 +1,4 @@
-"""PostgreSQL's types on the wire: their numbers, sizes and the names that people read."""
+"""PostgreSQL's types in the protocol: their OIDs, sizes and readable names."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from discreet.engines.databases.database import ResultField
 
 @dataclass(frozen=True)
 class WireType:
-    """A type as the protocol numbers it; `size` is negative where it varies."""
+    """A type with its OID; `size` is negative where it varies."""
 
     name: str
     oid: int
     size: int
-    array: int  # the number of the type of arrays of it; 0 for none
-    words: str  # what PostgreSQL's messages call it
+    array: int  # the OID of its array type; 0 for none
+    words: str  # its name in PostgreSQL's messages
 
 
 # From pg_type.dat of PostgreSQL 16.
@@ -67,7 +67,7 @@ INTEGERS = {
 
 
 def type_named(name: str) -> WireType:
-    """Return a type by PostgreSQL's name of it; whatever is not known is told as text.
+    """Return a type by PostgreSQL's name; unknown types are reported as text.
 
     >>> type_named("int8").oid, type_named("int8[]").oid, type_named("geometry").name
     (20, 1016, 'text')
@@ -82,7 +82,7 @@ def type_name_of(oid: int) -> str | None:
 
 
 def modifier(field: ResultField) -> int:
-    """Return what a RowDescription says of precision and scale; -1 for nothing."""
+    """Return the type modifier of a RowDescription for precision and scale; -1 for none."""
     if field.type != "numeric" or field.precision is None:
         return -1
     return (field.precision << 16 | (field.scale or 0)) + 4

@@ -1,4 +1,4 @@
-"""One connection's bytes: messages are cut out of what arrives, within bounds, and answers wait for the reader."""
+"""One connection's bytes: bounded parsing of messages, and writes that wait for the reader."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ LARGE_KINDS = b"QPBdp"
 SMALL_KINDS = b"DECHSXFcf"
 READ_AHEAD = 64 * 1024
 LINGER = 5.0  # seconds that a client has to read a last message
-BATCH = 256  # messages that one turn of a worker handles
-# A peer that vanished is noticed after two minutes.
+BATCH = 256  # messages per call of a worker
+# A vanished peer is detected after two minutes.
 _KEEPALIVE = {"TCP_KEEPIDLE": 60, "TCP_KEEPINTVL": 10, "TCP_KEEPCNT": 6}
 
 
 class ClientGone(Exception):
-    """The client is not there any more."""
+    """The client has disconnected."""
 
 
 class ClientIdle(Exception):
-    """The client says nothing."""
+    """The client is idle."""
 
 
 class Wire(asyncio.Protocol):
-    """The transport of one client, with a buffer of what it sent."""
+    """The transport of one client, with a buffer of received bytes."""
 
     def __init__(self, on_connection: Callable[[Wire], None]) -> None:
         self._on_connection = on_connection
@@ -57,19 +57,19 @@ class Wire(asyncio.Protocol):
 
     @property
     def is_unix(self) -> bool:
-        """Whether the client came through a file of this machine."""
+        """Whether the client uses a Unix socket."""
         sock = self.transport.get_extra_info("socket")
         return sock is not None and sock.family == socket.AF_UNIX
 
     @property
     def address(self) -> str:
-        """Where the client is."""
+        """The client's address."""
         peer = self.transport.get_extra_info("peername")
         return str(peer[0]) if isinstance(peer, tuple) and peer else "local"
 
     @property
     def is_local(self) -> bool:
-        """Whether nobody else's wire lies between."""
+        """Whether the client is on this machine."""
         if self.is_unix:
             return True
         try:
@@ -79,16 +79,16 @@ class Wire(asyncio.Protocol):
 
     @property
     def has_buffered(self) -> bool:
-        """Whether the client sent more than was read."""
+        """Whether there are unread bytes of the client."""
         return bool(self._buffer)
 
     def certificate(self) -> bytes | None:
-        """Return the client's certificate in DER; TLS checked it, or there is none."""
+        """Return the client's certificate in DER, verified by TLS, or None."""
         layer: ssl.SSLObject | None = self.transport.get_extra_info("ssl_object")
         return layer.getpeercert(binary_form=True) if layer is not None else None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Take a new client."""
+        """Register a new client."""
         self._transport = cast("asyncio.Transport", transport)
         self._transport.set_write_buffer_limits(high=READ_AHEAD * 2)
         if not self.is_unix:
@@ -96,14 +96,14 @@ class Wire(asyncio.Protocol):
         self._on_connection(self)
 
     def data_received(self, data: bytes) -> None:
-        """Take bytes; when enough wait to be read, no more are taken."""
+        """Buffer received bytes; when enough are unread, reading pauses."""
         self._buffer += data
         if len(self._buffer) >= self._wanted:
             self.transport.pause_reading()
         self._wake_waiter()
 
     def eof_received(self) -> bool:
-        """Take the end; what was sent before is still answered, as far as the layer below can."""
+        """Handle the end of input; earlier messages are still answered, as far as possible."""
         self._has_ended = True
         self._wake_waiter()
         if self.on_lost is not None:
@@ -111,7 +111,7 @@ class Wire(asyncio.Protocol):
         return not self.is_encrypted
 
     def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 - as asyncio has it
-        """Take notice that the client is gone."""
+        """Handle the loss of the connection."""
         self._has_ended = True
         self._writable.set()
         if self._farewell is not None:
@@ -121,15 +121,15 @@ class Wire(asyncio.Protocol):
             self.on_lost()
 
     def pause_writing(self) -> None:
-        """Take notice that the client reads slowly."""
+        """Pause writing: the client reads slowly."""
         self._writable.clear()
 
     def resume_writing(self) -> None:
-        """Take notice that the client has read."""
+        """Resume writing."""
         self._writable.set()
 
     def stop(self, reason: StatementFailed) -> None:
-        """Let whoever waits for the client's next message have this failure instead."""
+        """Raise this failure in the code that waits for the client's next message."""
         self._stopped = reason
         self._wake_waiter()
 
@@ -138,7 +138,7 @@ class Wire(asyncio.Protocol):
             self._waiter.set_result(None)
 
     async def _wait_for_bytes(self) -> None:
-        """Wait until more bytes are there."""
+        """Wait for more bytes."""
         if self._stopped is not None:
             raise self._stopped
         if self._has_ended:
@@ -158,7 +158,7 @@ class Wire(asyncio.Protocol):
         return taken
 
     async def startup(self) -> bytes:
-        """Return the body of a message without a letter, as a connection starts with."""
+        """Return the body of a startup message, which has no letter."""
         while len(self._buffer) < 4:
             await self._wait_for_bytes()
         length = int.from_bytes(self._buffer[:4], "big")
@@ -180,13 +180,13 @@ class Wire(asyncio.Protocol):
         idle: float | None = None,
         within: float | None = None,
     ) -> list[Frame]:
-        """Return the messages that are there, at least one.
+        """Return the available messages, at least one.
 
         Raises:
-            StatementFailed: this is no message, or it is too long.
+            StatementFailed: it is not a message, or it is too long.
             Idle: nothing came for `idle` seconds.
             TimeoutError: a message took longer than `within` seconds.
-            Gone: the client is not there any more.
+            Gone: the client has disconnected.
         """
         if not self._buffer:
             try:
@@ -204,7 +204,7 @@ class Wire(asyncio.Protocol):
         return found
 
     def _cut_frames(self, limit: int, most: int) -> list[Frame]:
-        """Return whole messages from the buffer; lengths are checked before anything is kept."""
+        """Return complete messages from the buffer; lengths are checked before anything is stored."""
         buffer, at, found = self._buffer, 0, list[Frame]()
         self._wanted = READ_AHEAD
         while len(found) < most and len(buffer) - at >= 5:
@@ -218,7 +218,7 @@ class Wire(asyncio.Protocol):
         return found
 
     def write(self, data: bytes) -> None:
-        """Send bytes, some time."""
+        """Send bytes asynchronously."""
         if self._transport is not None and not self._transport.is_closing():
             self._transport.write(data)
 
@@ -227,7 +227,7 @@ class Wire(asyncio.Protocol):
 
         Raises:
             TimeoutError: it does not.
-            Gone: it is not there any more.
+            Gone: it has disconnected.
         """
         if not self._writable.is_set():
             async with asyncio.timeout(within):
@@ -236,7 +236,7 @@ class Wire(asyncio.Protocol):
             raise ClientGone
 
     async def start_tls(self, tls: Tls, *, within: float) -> None:
-        """Agree to TLS and speak it from now on."""
+        """Accept TLS and use it from now on."""
         self.write(b"S")
         loop = asyncio.get_running_loop()
         try:
@@ -251,14 +251,14 @@ class Wire(asyncio.Protocol):
         self.is_encrypted = True
 
     def close(self) -> None:
-        """End the connection once everything is sent, or nobody reads it."""
+        """Close the connection once everything is sent, or the client does not read."""
         if self._transport is not None:
             self._transport.close()
             loop = asyncio.get_running_loop()
             self._farewell = loop.call_later(LINGER, self._transport.abort)
 
     def abort(self) -> None:
-        """End the connection now."""
+        """Close the connection now."""
         if self._transport is not None:
             self._transport.abort()
 
@@ -278,7 +278,7 @@ def _message_length(buffer: bytearray, at: int, limit: int) -> int:
 
 
 def keep_alive(sock: Any) -> None:
-    """Have the system ask now and then whether the other side still exists."""
+    """Enable TCP keepalive."""
     sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
     for name, seconds in _KEEPALIVE.items():
         if hasattr(socket, name):
