@@ -1,4 +1,4 @@
-"""Durable stores with a schema version, an identity and a seal: an SQLite file or a PostgreSQL server."""
+"""Durable stores with a schema version, an identity and a seal: SQLite files or PostgreSQL."""
 
 from discreet.stores.authenticated import AuthenticatedStore, StoreHead
 

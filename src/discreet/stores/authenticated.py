@@ -1,4 +1,4 @@
-"""What every store of a server has: a name, an identity, a head that others remember, and a seal."""
+"""The parts that every store of a server has: a name, an identity, a head and a seal."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class StoreHead:
-    """Which store, how many changes it has, and the hash of the last one where they are chained."""
+    """The head of a store: its identity, its number of changes, and the last hash if chained."""
 
     identity: str
     sequence: int
     hash: str = ""
 
     def is_at_least(self, other: StoreHead) -> bool:
-        """Return whether this is the same store, and no earlier than `other`."""
+        """Return whether this is the same store, and not earlier than `other`."""
         return self.identity == other.identity and self.sequence >= other.sequence
 
     @property
     def text(self) -> str:
-        """The head in one line, for other stores to keep."""
+        """The head in one line, for storage in other stores."""
         return f"{self.identity} {self.sequence} {self.hash}".rstrip()
 
 
@@ -39,7 +39,7 @@ def read_store_head(text: str) -> StoreHead:
 
 
 class AuthenticatedStore(ABC):
-    """A store that is sealed with a key, if there is one, so that a change by anybody else is noticed."""
+    """A store that can be sealed with a key, so that changes without the key are detected."""
 
     def __init__(self, place: str | Path, schema: StoreSchema) -> None:
         from discreet.stores.store import open_store
@@ -48,12 +48,12 @@ class AuthenticatedStore(ABC):
 
     @property
     def name(self) -> str:
-        """Where it is, without secrets."""
+        """Its location, without secrets."""
         return self._store.name
 
     @property
     def identity(self) -> str:
-        """What tells this store from any other one."""
+        """The store's unique identity."""
         return self._store.sealed().identity
 
     @property
@@ -62,9 +62,9 @@ class AuthenticatedStore(ABC):
         return bool(self._store.sealed().mac)
 
     def authenticate(self, seal: Seal, *, accept: bool = False) -> None:
-        """Check that the store is as it was sealed with this key, and seal it from now on.
+        """Check that the store matches its seal under this key, and seal it from now on.
 
-        With `accept`, it is sealed as it is; a store that holds nothing yet always is.
+        With `accept`, it is sealed as it is; an empty store always is.
 
         Raises:
             DiscreetError: the store's own failure: it was changed, or was never sealed.
@@ -84,11 +84,11 @@ class AuthenticatedStore(ABC):
 
     @abstractmethod
     def newest_head(self) -> StoreHead:
-        """Return how far the store is, for others to remember."""
+        """Return the store's head, for storage in other stores."""
 
     @abstractmethod
     def includes(self, head: StoreHead) -> bool:
-        """Return whether the store has everything up to `head`: it was neither replaced nor put back."""
+        """Return whether the store has everything up to `head`: it was neither replaced nor reset."""
 
     def close(self) -> None:
         """Close all connections; the store opens new ones if it is used again."""
@@ -96,7 +96,7 @@ class AuthenticatedStore(ABC):
 
     @abstractmethod
     def _has_no_content(self, connection: Connection) -> bool:
-        """Return whether nothing was ever kept here."""
+        """Return whether nothing was ever stored."""
 
     @abstractmethod
     def _seal_content(self, connection: Connection) -> None:
@@ -104,4 +104,4 @@ class AuthenticatedStore(ABC):
 
     @abstractmethod
     def _verify_content(self, connection: Connection) -> None:
-        """Refuse what is not as it was sealed."""
+        """Refuse content that does not match the seal."""

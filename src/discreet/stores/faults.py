@@ -1,4 +1,4 @@
-"""What a database's complaint means for a store; its own words are withheld."""
+"""A database's errors as failures of a store; the database's own messages are withheld."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ _MEANINGS = {
     "SQLITE_READONLY": "it is read-only. Make file and folder writable for this user",
     "SQLITE_CANTOPEN": "the file cannot be opened. Check folder and permissions",
     "SQLITE_PERM": "the file may not be opened. Check folder and permissions",
-    "SQLITE_BUSY": "others held it for too long. {Again}; many askers need PostgreSQL",
-    "SQLITE_LOCKED": "others held it for too long. {Again}; many askers need PostgreSQL",
+    "SQLITE_BUSY": "others held it for too long. {Again}; many concurrent users need PostgreSQL",
+    "SQLITE_LOCKED": "others held it for too long. {Again}; many concurrent users need PostgreSQL",
     "SQLITE_NOTADB": "the file is not a {noun}, or is damaged. Name another file. If it was one: {restore}",
     "SQLITE_CORRUPT": "the file is damaged. {restore}",
     "SQLITE_ERROR": "the file is not as discreet wrote it. {restore}",
@@ -31,15 +31,15 @@ _MEANINGS = {
     "42": "its tables are not as discreet wrote them. {restore}",
     EARLIER_PRIMARY: "only an earlier primary can be reached: another server was promoted since. Start "
     "that one, or let this one follow it, and {again}",
-    "28": "the server does not let this user in. Check user and password",
+    "28": "the server rejects this user. Check user and password",
     "3D": "there is no such database. Create it",
 }
-# A server that ended, is starting, was demoted, or chose this transaction as a deadlock's victim.
+# The server stopped, is starting, was demoted, or chose this transaction as a deadlock's victim.
 _TRANSIENT = ("08", "57P01", "57P02", "57P03", "57P05", "25006", "40001", "40P01", EARLIER_PRIMARY)
 
 
 class NamedSqliteError(Exception):
-    """Stands for an error of SQLite by its name."""
+    """An error of SQLite by its name."""
 
     def __init__(self, name: str) -> None:
         self.sqlite_errorname = name
@@ -47,7 +47,7 @@ class NamedSqliteError(Exception):
 
 @contextmanager
 def translate_database_errors(schema: StoreSchema, place: str) -> Generator[None]:
-    """Turn what the database raises into the store's failure, which names `place` and the next step."""
+    """Turn an error of the database into the store's failure, which names `place` and the next step."""
     try:
         yield
     except DBAPIError as error:
@@ -72,16 +72,16 @@ def store_failure(schema: StoreSchema, place: str, error: BaseException | None) 
 
 
 def unknown_commit_failure(schema: StoreSchema, place: str) -> DiscreetError:
-    """Return the failure of a commit that nobody answered: it may have happened."""
+    """Return the failure of a commit without a response: it may have happened."""
     return schema.failure(
         place,
-        "the server was lost while it was writing, so that nobody knows whether it wrote. Take it "
+        "the server was lost while it was writing, so its outcome is unknown. Treat it "
         f"as written, and {schema.again} when the server is back",
     )
 
 
 def is_transient(error: DBAPIError) -> bool:
-    """Return whether a server that was lost, replaced or busy may do better in a moment."""
+    """Return whether a retry may help: the server was lost, replaced or busy."""
     name = _error_name(error.orig)
     if getattr(error.orig, "sqlite_errorname", None):
         return False

@@ -1,4 +1,4 @@
-"""What a PostgreSQL URL says, with several hosts as libpq and SQLAlchemy write them."""
+"""Parameters in a PostgreSQL URL, with several hosts as libpq and SQLAlchemy write them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 from urllib.parse import parse_qsl, quote, urlencode
 
 _HOST_AND_PORT = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[^:/\[\]]*):([0-9]+)")
-# A server that vanished without a word must be missed soon, not after TCP's two hours.
+# A vanished server must be detected soon, not after TCP's two hours.
 _DEFAULTS = {
     "connect_timeout": "5",
     "keepalives_idle": "5",
@@ -22,10 +22,10 @@ def parameters_of(url: str) -> dict[str, Any]:
     """Return libpq's parameters for `url`.
 
     Hosts are written `//a:1,b:2/db`, `?host=a:1,b:2`, `?host=a,b&port=1,2` or `?host=a&host=b`. When
-    there are several and nothing else is said, the one that writes is wanted.
+    there are several and nothing else is given, the primary is chosen.
 
     Raises:
-        ValueError: it is no URL of PostgreSQL.
+        ValueError: it is not a URL of PostgreSQL.
     """
     from psycopg import ProgrammingError
     from psycopg.conninfo import conninfo_to_dict
@@ -48,7 +48,7 @@ def parameters_of(url: str) -> dict[str, Any]:
 
 
 def _split(hosts: str) -> dict[str, str]:
-    """Return hosts and ports apart where they are written together."""
+    """Return hosts and ports separately where they are written together."""
     matches = [_HOST_AND_PORT.fullmatch(host) for host in hosts.split(",")]
     if not any(matches):
         return {}

@@ -1,4 +1,4 @@
-"""A store in a PostgreSQL database, shared by many machines, on whichever server writes."""
+"""A store in a PostgreSQL database, shared by many machines, on the current primary."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class PostgresBackend:
         self.name = f"in database '{self._parameters.get('dbname', '')}' on PostgreSQL"
 
     def engine(self) -> Engine:
-        """Return an engine whose statements each see what was committed before them."""
+        """Return an engine with isolation READ COMMITTED."""
         return create_engine(
             "postgresql+psycopg://",
             creator=self._connect,
@@ -44,7 +44,7 @@ class PostgresBackend:
         )
 
     def prepare(self, engine: Engine) -> None:
-        """Make the tables if there are none; refuse a newer format."""
+        """Create the tables if missing; refuse a newer format."""
         head = self._schema.head
         with engine.begin() as connection:
             if not inspect(connection).has_table(head.name):
@@ -58,10 +58,10 @@ class PostgresBackend:
                 self._schema.upgrade(connection)
 
     def check(self, connection: Connection) -> None:
-        """Find nothing: the server checks its own pages when it reads them."""
+        """Do nothing: the server checks its own pages when it reads them."""
 
     def scrub(self, connection: Connection) -> None:
-        """Do nothing: deleted rows go with the server's next VACUUM."""
+        """Do nothing: deleted rows are removed by the server's next VACUUM."""
 
     def _create_tables(self, connection: Connection) -> None:
         connection.execute(select(func.pg_advisory_xact_lock(self._schema.application)))

@@ -1,4 +1,4 @@
-"""A connection to the primary: every host is tried, and the newest timeline is believed."""
+"""A connection to the primary: every host is tried, and the newest timeline is chosen."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 Host = tuple[str, str]
 
-EARLIER_PRIMARY = "DS001"  # a state of our own: PostgreSQL knows nothing of its successors
+EARLIER_PRIMARY = "DS001"  # our own code: PostgreSQL does not know of a newer primary
 
 # The host that was the primary the last time, by all the hosts that were named.
 _LAST: dict[tuple[Host, ...], Host] = {}
@@ -28,7 +28,7 @@ SELECT (SELECT system_identifier FROM pg_catalog.pg_control_system())::text,
 
 @dataclass(frozen=True)
 class _Candidate:
-    """An open connection, and how its server stands; a standby has no timeline of its own."""
+    """An open connection and its server's state; a standby has no timeline of its own."""
 
     host: Host
     connection: Any
@@ -41,9 +41,9 @@ def connect_primary(
 ) -> Any:
     """Return a psycopg connection to the host whose timeline is the newest.
 
-    The host that was the primary the last time comes first. If it is gone, or on an earlier timeline
-    than one that was seen, all hosts are looked at. A standby is taken only where the parameters
-    admit one and no host writes.
+    The last primary is tried first. If it is gone, or on an earlier timeline than one that was seen,
+    all hosts are tried. A standby is used only where the parameters
+    admit one and there is no primary.
 
     Raises:
         psycopg.OperationalError: no host can be reached, or only an earlier primary.

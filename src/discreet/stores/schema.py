@@ -30,7 +30,7 @@ IS_STRICT = sqlite3.sqlite_version_info >= (3, 37)
 
 
 def head_table(metadata: MetaData, name: str, *columns: Column[Any]) -> Table:
-    """Return the table of a store's head, which has one row, and make the table of its seal beside it."""
+    """Return the table of a store's head, which has one row, and create that of its seal."""
     Table(
         f"{name}_seal",
         metadata,
@@ -52,7 +52,7 @@ def head_table(metadata: MetaData, name: str, *columns: Column[Any]) -> Table:
 
 @dataclass(frozen=True)
 class StoreSchema:
-    """What is the same for every place that a kind of store is kept in.
+    """The properties of a kind of store, the same in every location.
 
     The one row of `head`, made by `head_table`, is also the lock that orders all writers on a server.
     `first` are its other columns in a new store.
@@ -61,11 +61,9 @@ class StoreSchema:
     noun: str  # such as `ledger`
     head: Table
     format: int
-    application: (
-        int  # tells the store from any other SQLite file, and from other stores on a server
-    )
+    application: int  # identifies this kind of store among SQLite files, and on a server
     failed: type[DiscreetError]
-    without: str  # what does not happen while the store cannot be used
+    without: str  # the consequence while the store cannot be used
     restore: str  # what to do when it is damaged
     first: Mapping[str, Any] = field(default_factory=dict[str, Any], hash=False)
     again: str = "try again"
@@ -81,13 +79,13 @@ class StoreSchema:
         return self.metadata.tables[f"{self.head.name}_seal"]
 
     def create(self, connection: Connection) -> None:
-        """Make the tables and the first row."""
+        """Create the tables and the first row."""
         self.metadata.create_all(connection)
         connection.execute(insert(self.head).values(id=1, format=self.format, **self.first))
         self._begin_seal(connection)
 
     def upgrade(self, connection: Connection) -> None:
-        """Make what an older format did not have, and say which format it is now."""
+        """Add what an older format lacks, and set the current format."""
         self.metadata.create_all(connection)
         found = inspect(connection)
         for table in self.metadata.tables.values():
@@ -105,33 +103,33 @@ class StoreSchema:
         connection.execute(insert(self.seal).values(id=1, **named))
 
     def newer(self, place: str, written: int | None) -> DiscreetError:
-        """Return the refusal of a store that this version cannot read."""
+        """Return the error for a store of a newer format."""
         return self.failed(
             f"The {self.noun} {place} was written by a newer discreet (format {written}, this one "
             f"knows {self.format}). Update discreet."
         )
 
     def tampered(self, how: str) -> DiscreetError:
-        """Return the refusal of a store that is not as its server wrote it."""
+        """Return the error for a store that was changed."""
         return self.failed(
             f"The {self.noun} is not as it was written: {how}. {self.without} Find out who changed it, "
             "and restore it from a backup."
         )
 
     def locked(self) -> DiscreetError:
-        """Return the refusal of who would write without the key."""
+        """Return the error for a write without the key."""
         return self.failed(
             f"The {self.noun} is sealed with its server's key, and can be changed with that key only. "
             "Name its key file: --key-file FILE"
         )
 
     def unsealed(self) -> DiscreetError:
-        """Return the refusal of a store that anybody may have written."""
+        """Return the error for an unsealed store, which may have been changed."""
         return self.failed(
-            f"The {self.noun} is not sealed with the server's key, so that anybody may have written "
-            f"it. {self.without} If you trust what it holds: discreet key accept DIR --reason TEXT"
+            f"The {self.noun} is not sealed with the server's key, so it may have been changed. "
+            f"{self.without} If you trust what it holds: discreet key accept DIR --reason TEXT"
         )
 
     def failure(self, place: str, meaning: str) -> DiscreetError:
-        """Return the failure that says what happened and what does not happen without the store."""
+        """Return the failure with its meaning and its consequence."""
         return self.failed(f"The {self.noun} {place} failed: {meaning}. {self.without}")

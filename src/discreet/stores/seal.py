@@ -1,4 +1,4 @@
-"""Whether a store is as its server wrote it: authenticated under a key that the store does not hold."""
+"""The seal of a store: authentication under a key that the store does not hold."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Seal:
         self._key = bytes(key)
 
     def bound(self, *names: str) -> Seal:
-        """Return the seal of one store: what it authenticates is worth nothing in another one."""
+        """Return the seal of one store, which is not valid for another one."""
         return Seal(self._compute_digest(("store", *names)))
 
     def mac(self, *parts: str) -> str:
@@ -29,7 +29,7 @@ class Seal:
         return self._compute_digest(("text", *parts)).hex()
 
     def number(self, *parts: str) -> int:
-        """Return another code of them as a number, whose sums stand for sets of texts."""
+        """Return another code of them as a number, for sums over sets of texts."""
         return int.from_bytes(self._compute_digest(("member", *parts)), "big")
 
     def fits(self, mac: str, *parts: str) -> bool:
@@ -44,7 +44,7 @@ class Seal:
 
 @dataclass(frozen=True)
 class SealRecord:
-    """A store's name for itself, the state that was sealed last, and its code; empty without a key."""
+    """A store's identity, the last sealed state, and its code; empty without a key."""
 
     identity: str
     state: str
@@ -52,7 +52,7 @@ class SealRecord:
 
 
 def read_seal(connection: Connection, schema: StoreSchema) -> SealRecord:
-    """Return the seal of a store as it is there, unchecked."""
+    """Return the seal of a store, unchecked."""
     table = schema.seal
     row = connection.execute(select(table.c.identity, table.c.state, table.c.mac)).one_or_none()
     if row is None:
@@ -63,9 +63,9 @@ def read_seal(connection: Connection, schema: StoreSchema) -> SealRecord:
 def require_seal(
     connection: Connection, schema: StoreSchema, state: str | None = None
 ) -> SealRecord:
-    """Return the seal of a store if it fits what is there; before every write.
+    """Return the seal of a store if it matches the content; before every write.
 
-    `state` is what the store's head says now, None where only the seal tells.
+    `state` is the state in the store's head, None where only the seal has it.
 
     Raises:
         DiscreetError: the store's own failure: it was changed, or is written without its key.
@@ -86,7 +86,7 @@ def require_seal(
 
 
 def renew_seal(connection: Connection, schema: StoreSchema, state: str) -> None:
-    """Write the state of a store down and, with a key, seal it; after every write."""
+    """Store the state and, with a key, seal it; after every write."""
     seal = seal_of(connection)
     mac = "" if seal is None else seal.mac(schema.noun, state)
     table = schema.seal
@@ -95,6 +95,6 @@ def renew_seal(connection: Connection, schema: StoreSchema, state: str) -> None:
 
 
 def seal_of(connection: Connection) -> Seal | None:
-    """Return the seal that a connection was opened with."""
+    """Return the seal of a connection."""
     found: Any = connection.get_execution_options().get(OPTION)
     return found

@@ -26,7 +26,7 @@ _CHECKED_BYTES = 64 << 20  # larger files are checked by `verify`, not whenever 
 class SqliteBackend:
     """A file with mode 0600, in WAL mode, written through to the disk at every commit."""
 
-    patience = 0.0  # a file is there or is not
+    patience = 0.0  # a file is not retried
 
     def __init__(self, path: Path, schema: StoreSchema) -> None:
         self._path, self._schema = path, schema
@@ -35,14 +35,14 @@ class SqliteBackend:
     def engine(self) -> Engine:
         """Return an engine whose write transactions start with BEGIN IMMEDIATE."""
         url = URL.create("sqlite", database=str(self._path))
-        # Every thread of a server may look something up at once.
+        # Every thread of a server may read at once.
         engine = create_engine(url, connect_args={"timeout": _WAIT_SECONDS}, max_overflow=-1)
         event.listen(engine, "connect", _prepare_connection)
         event.listen(engine, "begin", _begin_transaction)
         return engine
 
     def prepare(self, engine: Engine) -> None:
-        """Make file and tables if there are none; refuse what is no such store."""
+        """Create file and tables if missing; refuse a file that is not such a store."""
         try:
             self._create_file()
             written = self._read_format()
@@ -74,13 +74,13 @@ class SqliteBackend:
             os.close(os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
         except FileExistsError:
             if self._path.is_file() and not self._path.stat().st_size:
-                self._path.chmod(0o600)  # it holds nothing yet
+                self._path.chmod(0o600)  # it is still empty
             return
         except OSError:
             raise store_failure(
                 self._schema, self.name, NamedSqliteError("SQLITE_CANTOPEN")
             ) from None
-        # Without this the name of the file could be gone after a power failure.
+        # Without this the file name could be lost in a power failure.
         folder = os.open(self._path.parent, os.O_RDONLY)
         try:
             os.fsync(folder)
@@ -88,16 +88,16 @@ class SqliteBackend:
             os.close(folder)
 
     def _refuse_others(self) -> None:
-        # SQLite gives its logs the mode that the file has.
+        # SQLite gives its logs the file's mode.
         for ending in ("", "-wal", "-shm"):
             require_private(self._path.with_name(self._path.name + ending))
 
     def _read_format(self) -> int | None:
-        """Return the format of the store, None if the file is still empty; refuse what is no such store."""
+        """Return the format of the store, None if the file is empty; refuse a file of another kind."""
         with closing(
             sqlite3.connect(self._path, isolation_level=None, timeout=_WAIT_SECONDS)
         ) as raw:
-            # At one moment: another process may just be making the tables.
+            # In one transaction: another process may be creating the tables.
             raw.execute("BEGIN")
             application = raw.execute("PRAGMA application_id").fetchone()[0]
             written = raw.execute("PRAGMA user_version").fetchone()[0]
@@ -144,14 +144,14 @@ class SqliteBackend:
     def _create_tables(self, connection: Connection) -> None:
         written = connection.exec_driver_sql("PRAGMA application_id").scalar()
         if written == self._schema.application:
-            return  # another process was first
+            return  # another process did it first
         self._schema.create(connection)
         connection.exec_driver_sql(f"PRAGMA application_id={self._schema.application}")
         connection.exec_driver_sql(f"PRAGMA user_version={self._schema.format}")
 
 
 class TemporarySqliteBackend(SqliteBackend):
-    """A store for one process, in a folder that is gone with it: nothing must outlive it."""
+    """A store for one process, in a folder that is deleted with it."""
 
     def __init__(self, schema: StoreSchema) -> None:
         self._folder = tempfile.TemporaryDirectory(prefix="discreet-store-")
@@ -170,9 +170,7 @@ def _without_waiting(raw: Any, _record: Any) -> None:
 
 
 def _prepare_connection(raw: Any, _record: Any) -> None:
-    raw.isolation_level = (
-        None  # transactions begin where `_begin_transaction` says, not where Python guesses
-    )
+    raw.isolation_level = None  # `_begin_transaction` starts transactions, not Python
     for pragma in ("synchronous=FULL", "fullfsync=ON", "secure_delete=ON", "trusted_schema=OFF"):
         raw.execute(f"PRAGMA {pragma}")
 
@@ -185,7 +183,7 @@ def _begin_transaction(connection: Connection) -> None:
 
 
 def _begin_writing(connection: Connection) -> None:
-    # SQLite waits longer and longer between its tries, so that newcomers overtake who waits already.
+    # SQLite waits longer and longer between its attempts, so newcomers would overtake waiting ones.
     raw: Any = connection.connection.dbapi_connection
     raw.execute("PRAGMA busy_timeout=0")
     for _ in range(int(_WAIT_SECONDS / _PAUSE_SECONDS)):

@@ -1,4 +1,4 @@
-"""The folder in which a user's state is kept when no other place is named."""
+"""The default folder of a user's state."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Transactions on one store, wherever it is kept, opened so that nothing gets lost."""
+"""Durable transactions on one store, in any location."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from discreet.stores.faults import is_transient, translate_database_errors, unkn
 from discreet.stores.schema import StoreSchema
 from discreet.stores.seal import OPTION, Seal, SealRecord, read_seal
 
-MEMORY = ":memory:"  # what SQLite calls it, too
+MEMORY = ":memory:"  # as in SQLite
 _PAUSE_SECONDS = 0.05
 _LONGEST_PAUSE = 0.5
 
@@ -25,25 +25,25 @@ T = TypeVar("T")
 
 
 class StoreBackend(Protocol):
-    """One kind of database: how to name it, open it and make a new store in it."""
+    """One kind of database: how to name it, open it and create a new store in it."""
 
     name: str
-    patience: float  # for how many seconds a lost server is looked for
+    patience: float  # seconds of retries after a lost connection
 
     def engine(self) -> Engine:
         """Return an engine whose connections write durably."""
         ...
 
     def prepare(self, engine: Engine) -> None:
-        """Make the tables if there are none; refuse what is no such store."""
+        """Create the tables if missing; refuse a database that is not such a store."""
         ...
 
     def check(self, connection: Connection) -> None:
-        """Refuse damage that the database itself can find."""
+        """Refuse damage that the database itself can detect."""
         ...
 
     def scrub(self, connection: Connection) -> None:
-        """Overwrite what was deleted, as far as the database lets us."""
+        """Overwrite deleted data, as far as the database allows."""
         ...
 
 
@@ -59,31 +59,31 @@ class Store:
 
     @property
     def name(self) -> str:
-        """Where the store is, without secrets."""
+        """The store's location, without secrets."""
         return self._place.name
 
     def sealed(self) -> SealRecord:
-        """Return the store's seal as it is there, unchecked."""
+        """Return the store's seal, unchecked."""
         return self.read(lambda connection: read_seal(connection, self._schema))
 
     def use_seal(self, seal: Seal) -> None:
-        """Check and seal from now on under a key; what is there is checked by the store itself."""
+        """Seal from now on under a key; the store itself checks its content."""
         self._seal = seal.bound(self._schema.noun, self.sealed().identity)
 
     @property
     def seal(self) -> Seal | None:
-        """What authenticates this store, None without a key."""
+        """The seal of this store, None without a key."""
         return self._seal
 
     @contextmanager
     def reading(self) -> Generator[Connection]:
-        """Give a connection whose statements each see what is committed."""
+        """Yield a connection whose statements each see the latest commits."""
         with translate_database_errors(self._schema, self.name), self._connect() as connection:
             yield connection
 
     @contextmanager
     def snapshot(self) -> Generator[Connection]:
-        """Give a connection all of whose statements see one moment."""
+        """Yield a connection whose statements all see one snapshot."""
         with self.reading() as connection:
             if connection.dialect.name == "postgresql":
                 yield connection.execution_options(isolation_level="REPEATABLE READ")
@@ -92,7 +92,7 @@ class Store:
 
     @contextmanager
     def writing(self) -> Generator[Connection]:
-        """Give a connection whose changes are kept all together, durably, or not at all."""
+        """Yield a connection whose changes are committed durably together, or not at all."""
         with (
             translate_database_errors(self._schema, self.name),
             self._write_transaction() as connection,
@@ -100,28 +100,28 @@ class Store:
             yield connection
 
     def read(self, work: Callable[[Connection], T]) -> T:
-        """Return what `work` finds; a server that was lost is looked for again, for a while."""
+        """Return the result of `work`; after a lost connection it is retried for a while."""
         return self._retry_transient(lambda _: self._read_once(work))
 
     def write(self, work: Callable[[Connection], T]) -> T:
-        """Return what `work` returns once its changes are durable.
+        """Return the result of `work` once its changes are durable.
 
-        A server that was lost is looked for again, for a while, and `work` is done again there, even
-        after a commit that nobody answered: `work` must recognize by a key what it wrote before.
+        After a lost connection, `work` is retried for a while, even after a commit without a
+        response: it must recognize by a key what it wrote before.
 
         Raises:
-            DiscreetError: the store's own failure. When it says that nobody knows whether it was
-                written, it must be taken as written.
+            DiscreetError: the store's own failure. When it says that the outcome is unknown, the
+                changes must be treated as written.
         """
         return self._retry_transient(lambda attempt: self._write_once(work, attempt))
 
     def check(self) -> None:
-        """Refuse damage that the database itself can find."""
+        """Refuse damage that the database itself can detect."""
         with self.reading() as connection:
             self._place.check(connection)
 
     def scrub(self) -> None:
-        """Overwrite what was deleted, as far as the database lets us."""
+        """Overwrite deleted data, as far as the database allows."""
         with self.reading() as connection:
             self._place.scrub(connection)
 
@@ -141,8 +141,8 @@ class Store:
 
     @contextmanager
     def _write_transaction(self) -> Generator[Connection]:
-        self._own_engine()  # a forked process has a turn of its own
-        # Threads take turns here: SQLite would let them wait by polling, without an order.
+        self._own_engine()  # a forked process has its own queue
+        # Threads take turns here: SQLite would make them poll, without an order.
         with self._turn, self._connect(writes=True) as connection, connection.begin():
             yield connection
 
@@ -164,7 +164,7 @@ class Store:
                         if attempt.commits:
                             raise unknown_commit_failure(self._schema, self.name) from None
                         raise
-                # Connections to a server that was demoted still answer, but only read.
+                # Connections to a server that was demoted still respond, but are read-only.
                 self._own_engine().dispose()
                 time.sleep(pause)
                 pause = min(2 * pause, _LONGEST_PAUSE)
@@ -176,30 +176,30 @@ class Store:
 
     def _own_engine(self) -> Engine:
         if self._process != os.getpid():
-            # A connection shared with the parent would mix both conversations, and closing it would
-            # end the parent's: it is left alone.
+            # Sharing the parent's connection would mix both conversations, and closing it would end
+            # the parent's: it is left alone.
             self._inherited = self._engine
             self._open()
         return self._engine
 
 
 class _Attempt:
-    """Whether any of the tries came as far as its commit."""
+    """Whether any of the attempts reached its commit."""
 
     commits = False
 
 
 def is_server(place: str | Path) -> bool:
-    """Return whether a place is a PostgreSQL URL, not a file."""
+    """Return whether a location is a PostgreSQL URL, not a file."""
     beginnings = ("postgresql:", "postgres:", "postgresql+")
     return isinstance(place, str) and place.startswith(beginnings)
 
 
 def open_store(place: str | Path, schema: StoreSchema) -> Store:
-    """Return the store at a path or a `postgresql://` URL; a new one is made if there is none.
+    """Return the store at a path or a `postgresql://` URL; a missing one is created.
 
-    `:memory:` is one that ends with this process. A URL may name several hosts, as libpq's do: the
-    one that writes is found.
+    `:memory:` ends with this process. A URL may name several hosts, as libpq's do: the
+    primary is found.
     """
     if is_server(place):
         from discreet.stores.postgres import PostgresBackend

@@ -1,4 +1,4 @@
-"""The newest timeline seen of each PostgreSQL cluster, kept where a restart finds it."""
+"""The newest timeline seen of each PostgreSQL cluster, stored across restarts."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ FIRST = 1  # the timeline of a server that was never promoted: every cluster beg
 
 
 class Timelines:
-    """Remembers the newest timeline of each cluster, by the cluster's system identifier.
+    """Stores the newest timeline of each cluster, by the cluster's system identifier.
 
     A server that was the primary before another was promoted is on an earlier timeline, and has
-    missed what was written since.
+    missed later writes.
     """
 
     def __init__(self, file: Path | None = None) -> None:
@@ -30,7 +30,7 @@ class Timelines:
         self._lock = threading.Lock()
 
     def remember_in(self, file: Path) -> None:
-        """Keep the timelines in `file` from now on."""
+        """Store the timelines in `file` from now on."""
         with self._lock:
             self._file = file
 
@@ -41,7 +41,7 @@ class Timelines:
             return max(known, _read(self._file_path()).get(cluster, FIRST))
 
     def see(self, cluster: str, timeline: int) -> None:
-        """Remember a timeline, unless a newer one is known."""
+        """Store a timeline, unless a newer one is known."""
         with self._lock:
             if timeline <= self._newest.get(cluster, FIRST):
                 return
@@ -52,7 +52,7 @@ class Timelines:
         return self._file or state_folder() / FILE
 
 
-# Which timeline is the newest is a fact about a cluster, the same for every part of a process.
+# The newest timeline is a property of a cluster, the same for every part of a process.
 TIMELINES = Timelines()
 
 
@@ -67,7 +67,7 @@ def _read(file: Path) -> Mapping[str, int]:
 
 
 def _merge(file: Path, cluster: str, timeline: int) -> None:
-    """Write a timeline to the file; a folder that cannot be written leaves it to the memory."""
+    """Write a timeline to the file; if the folder cannot be written, it stays in memory only."""
     try:
         make_private_folder(file.parent)
         lock = os.open(file.with_name(f".{file.name}.lock"), os.O_RDWR | os.O_CREAT, 0o600)

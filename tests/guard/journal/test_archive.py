@@ -96,7 +96,7 @@ def test_a_beginning_that_no_checkpoint_vouches_for_is_found(archived, key):
 
     with archived._store.writing() as connection:
         connection.execute(delete(checkpoint).where(checkpoint.c.size == 25))
-    assert "no checkpoint says" in verify_journal(archived, public_key=key.public_key()).faults[0]
+    assert "no checkpoint proves" in verify_journal(archived, public_key=key.public_key()).faults[0]
     with archived._store.writing() as connection:
         connection.execute(update(head).values(first_sequence=32, first_peaks="0" * 64))
         connection.execute(delete(entry).where(entry.c.sequence <= 32))
@@ -121,7 +121,7 @@ def test_a_missing_segment_is_found(archived, folder: Path, key):
     for path in folder.glob("journal-000000000001-*"):
         path.unlink()
     verdict = verify_archive(folder, public_key=key.public_key())
-    assert "no checkpoint says that they were" in verdict.faults[0]
+    assert "no checkpoint proves that they existed" in verdict.faults[0]
 
 
 def test_a_missing_file_is_found(archived, folder: Path):

@@ -175,7 +175,7 @@ def test_a_rewriting_with_the_key_is_not_found_without_one_and_that_is_said(
     rewrite(filled, size=25, key=key)
     verdict = checked(filled, key)
     assert verdict.is_whole
-    assert "could have rewritten everything unseen" in verdict.cautions[0]
+    assert "could have been rewritten unnoticed" in verdict.cautions[0]
 
 
 def test_a_cut_with_the_key_is_found_by_a_checkpoint_kept_elsewhere(

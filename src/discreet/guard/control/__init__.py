@@ -1,4 +1,4 @@
-"""The control store: the authority's versions, credentials and settings, in a file or on a server."""
+"""The control store: versions of the authority, credentials and settings."""
 
 from discreet.guard.control.control import ControlStore
 from discreet.guard.control.documents import Documents

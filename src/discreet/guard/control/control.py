@@ -1,4 +1,4 @@
-"""The control store: the authority, version by version, and small documents beside it."""
+"""The control store: the versions of the authority, and small documents."""
 
 from __future__ import annotations
 
@@ -35,27 +35,27 @@ _OF_KIND = (
 
 
 class ControlStore(AuthenticatedStore):
-    """What decisions rest on, in an SQLite file or behind a `postgresql://` URL.
+    """The basis of decisions, in an SQLite file or behind a `postgresql://` URL.
 
     Guarantee: versions of the authority follow each other one by one, whatever the number of
-    gateways: a change that was made from anything but the newest version is refused. What a call
-    returned from is durable. `:memory:` ends with this process.
+    gateways: a change based on anything but the newest version is refused. The effect of a call is
+    durable when it returns. `:memory:` ends with this process.
 
     Raises:
-        StoreFailed: the place cannot be used; nothing may be allowed.
+        StoreFailed: the store cannot be used; nothing may be allowed.
     """
 
     def __init__(self, place: str | Path) -> None:
         super().__init__(place, SCHEMA)
         self._cached: Authority | None = None
-        self.writes = 0  # by this process, of what lasts
+        self.writes = 0  # durable writes by this process
 
     def is_empty(self) -> bool:
-        """Return whether nothing was ever kept here."""
+        """Return whether nothing was ever stored."""
         return self._store.read(store_state.is_empty)
 
     def state(self) -> store_state.ControlState:
-        """Return how often it was changed, and its newest version."""
+        """Return the number of its changes, and its newest version."""
         return store_state.read_state(self._store.sealed().state)
 
     def newest_head(self) -> StoreHead:
@@ -67,15 +67,15 @@ class ControlStore(AuthenticatedStore):
         return self.newest_head().is_at_least(head)
 
     def mac(self, *parts: str) -> str:
-        """Return the code under which a text about this store is kept elsewhere, empty without a key."""
+        """Return the code of a text about this store that is stored elsewhere, empty without a key."""
         return "" if self._store.seal is None else self._store.seal.mac("elsewhere", *parts)
 
     def authority(self) -> Authority:
-        """Return the newest authority; it is read again only when it has moved."""
+        """Return the newest authority; it is read again only when it changed."""
         return self._store.read(self._newest_authority)
 
     def authority_at(self, version: int) -> Authority:
-        """Return an authority as it was, to tell who could see what."""
+        """Return an earlier authority, to show who could see what."""
         return self._store.read(lambda connection: versions.load_authority(connection, version))
 
     def change(
@@ -88,12 +88,12 @@ class ControlStore(AuthenticatedStore):
         at: datetime,
         token: str | None = None,
     ) -> Authority:
-        """Keep `authority` as the version after `expected_version`, and return it with its number.
+        """Store `authority` as the version after `expected_version`, and return it with its number.
 
-        The same change again, which is known by its `token`, is kept once.
+        A repeated change, recognized by its `token`, is stored once.
 
         Raises:
-            StatementFailed: 40001, somebody else changed it meanwhile.
+            StatementFailed: 40001, it was changed meanwhile.
         """
         change = versions.make_change(expected_version, authority, by, statement, at, token)
         self._cached = self._write(change.apply)
@@ -110,34 +110,34 @@ class ControlStore(AuthenticatedStore):
         at: datetime,
         token: str | None = None,
     ) -> Generator[Authority]:
-        """Hold the lock while the caller commits its engine, and keep `authority` afterwards.
+        """Hold the lock while the caller commits its engine, and store `authority` afterwards.
 
-        Nobody else can change the authority meanwhile; who only reads is not held up. If the block
-        raises, nothing is kept. The block must not write to this store, which would wait for itself.
+        The authority cannot change meanwhile; readers do not wait. If the block raises, nothing is
+        stored. The block must not write to this store, which would deadlock.
 
         Raises:
-            StatementFailed: 40001, somebody else changed it; the block was not entered.
-            StoreFailed: the engine has committed and the store was lost for good. Or it was lost
+            StatementFailed: 40001, it was changed meanwhile; the block was not entered.
+            StoreFailed: the engine has committed and the store was lost permanently. Or it was lost
                 before: then the block was not entered.
         """
         change = versions.make_change(expected_version, authority, by, statement, at, token)
         is_done = False
         try:
             with self._store.writing() as connection:
-                # Written before the engine commits, so that a full disk is met before, too.
+                # Written before the engine commits, so that a full disk is detected before, too.
                 result = change.apply(connection)
                 yield result
                 is_done = True
         except StoreFailed:
             if not is_done:
                 raise
-            # The commit was not heard of, and the engine has committed: look, and write it again.
+            # The commit had no response, and the engine has committed: check, and write it again.
             result = self._store.write(change.apply)
         self._cached = result
         self.writes += 1
 
     def history(self, *, limit: int = 100) -> list[versions.AuthorityVersion]:
-        """Return who changed the authority, when and how, the newest change first."""
+        """Return the changes of the authority with user, time and statement, newest first."""
         return self._store.read(lambda connection: versions.history(connection, limit=limit))
 
     def documents(self, kind: str) -> dict[str, Mapping[str, Any]]:
@@ -168,10 +168,10 @@ class ControlStore(AuthenticatedStore):
         *,
         expected: Mapping[str, Any] | None = None,
     ) -> None:
-        """Keep `body`; with `expected`, only if that is what is there.
+        """Store `body`; with `expected`, only if that is the current document.
 
         Raises:
-            StatementFailed: 40001, what is there is something else.
+            StatementFailed: 40001, the current document differs.
         """
 
         def replaced(found: Mapping[str, Any] | None) -> Mapping[str, Any]:
@@ -182,7 +182,7 @@ class ControlStore(AuthenticatedStore):
         self.update(kind, name, replaced)
 
     def delete(self, kind: str, name: str) -> None:
-        """Forget a document; in a file, its bytes are overwritten, too."""
+        """Delete a document; in a file, its bytes are overwritten, too."""
 
         def forget(connection: Connection) -> None:
             _, state = versions.take(connection)
@@ -199,9 +199,9 @@ class ControlStore(AuthenticatedStore):
         name: str,
         change: Callable[[Mapping[str, Any] | None], Mapping[str, Any] | None],
     ) -> Mapping[str, Any] | None:
-        """Replace a document by what `change` makes of it, in one step that nobody can come between.
+        """Replace a document by the result of `change`, atomically.
 
-        `change` may be called again after a lost connection, so it must do nothing but compute.
+        `change` may be called again after a lost connection, so it must have no side effects.
         """
         token = secrets.token_hex(16)
 
@@ -210,7 +210,7 @@ class ControlStore(AuthenticatedStore):
             row = _find(connection, kind, name)
             found = None if row is None else json.loads(row.body)
             if row is not None and row.token == token:
-                return found  # it was written, and nobody said so
+                return found  # it was written, but the response was lost
             new = change(found)
             if new != found:
                 before = None if row is None else row.body

@@ -1,4 +1,4 @@
-"""What the rest of Guard asks of the control store: small JSON documents by kind and name."""
+"""The control store as the rest of Guard uses it: small JSON documents by kind and name."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 
 class Documents(Protocol):
-    """Documents that outlive the process; each change is durable when the call returns.
+    """Durable documents; each change is durable when the call returns.
 
     Raises:
         StoreFailed: the store cannot be read or written; nothing may be allowed without it.
@@ -18,11 +18,11 @@ class Documents(Protocol):
         ...
 
     def put(self, kind: str, name: str, body: Mapping[str, Any]) -> None:
-        """Keep `body` under this kind and name, whatever was there before."""
+        """Store `body` under this kind and name, replacing any previous one."""
         ...
 
     def delete(self, kind: str, name: str) -> None:
-        """Forget a document; nothing happens if there is none."""
+        """Delete a document, if it exists."""
         ...
 
     def names(self, kind: str) -> list[str]:
@@ -35,9 +35,9 @@ class Documents(Protocol):
         name: str,
         change: Callable[[Mapping[str, Any] | None], Mapping[str, Any] | None],
     ) -> Mapping[str, Any] | None:
-        """Replace a document by what `change` makes of it, in one step that nobody can come between.
+        """Replace a document by the result of `change`, atomically.
 
         `change` gets the document, or None, and returns the new one, or None to delete it. It may be
-        called again after a lost connection, so it must do nothing but compute.
+        called again after a lost connection, so it must have no side effects.
         """
         ...

@@ -17,7 +17,7 @@ head = head_table(
     Column("version", WholeNumber, nullable=False),
 )
 
-# Every authority there ever was; `token` tells one's own change after a commit that nobody answered.
+# Every version of the authority; `token` identifies a change after a commit without a response.
 authority = Table(
     "discreet_authority",
     metadata,

@@ -1,4 +1,4 @@
-"""The state of a control store that is counted and, with a key, authenticated row by row and as a whole."""
+"""The state of a control store: counted and, with a key, authenticated by row and as a whole."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from discreet.guard.control.schema import SCHEMA, authority, document, head
 from discreet.stores.seal import read_seal, renew_seal, require_seal, seal_of
 
 _MODULUS = 1 << 256
-# What comes and goes by itself is authenticated, too, but going back to an earlier one undoes nothing.
+# Volatile documents are authenticated, too, but resetting them to an earlier state is harmless.
 PASSING = ("attempts", "head")
-_UPDATED = ("token",)  # whose last use is written down
+_UPDATED = ("token",)  # whose last use is recorded
 _VERSION = select(head.c.version)
 _NEWEST = select(authority).where(authority.c.version == bindparam("this"))
 _MARK = update(authority).where(authority.c.version == bindparam("this"))
@@ -24,7 +24,7 @@ _MARK_DOCUMENT = update(document).where(
 
 @dataclass(frozen=True)
 class ControlState:
-    """How often a store was changed, its newest version, and a sum that stands for all documents."""
+    """The number of changes of a store, its newest version, and a sum over all documents."""
 
     changes: int = 0
     version: int = 0
@@ -32,7 +32,7 @@ class ControlState:
 
     @property
     def text(self) -> str:
-        """What is sealed."""
+        """The sealed text."""
         return f"{self.changes} {self.version} {self.total:x}"
 
 
@@ -48,7 +48,7 @@ def read_state(text: str) -> ControlState:
 
 
 def take_state(connection: Connection, version: int) -> ControlState:
-    """Return the state before a change, if it is the one that was sealed, and `version` its newest."""
+    """Return the state before a change, if it matches the seal, with `version` as its newest."""
     found = read_state(require_seal(connection, SCHEMA).state)
     if seal_of(connection) is not None and found.version != version:
         raise SCHEMA.tampered("its newest version is not the one that was sealed")
@@ -56,7 +56,7 @@ def take_state(connection: Connection, version: int) -> ControlState:
 
 
 def renew_state(connection: Connection, state: ControlState) -> None:
-    """Write the state after a change."""
+    """Store the state after a change."""
     renew_seal(connection, SCHEMA, state.text)
 
 
@@ -67,7 +67,7 @@ def advance_state(
     before: str | None,
     after: str | None,
 ) -> ControlState:
-    """Return the state after the document at `place` was changed; None is no document."""
+    """Return the state after a change of the document at `place`; None is no document."""
     kind, _ = place
     is_lasting = kind not in PASSING and not (
         kind in _UPDATED and before is not None and after is not None
@@ -94,14 +94,14 @@ def version_mac(connection: Connection, row: dict[str, Any]) -> str:
 
 
 def require_document(connection: Connection, place: tuple[str, str], row: Any) -> None:
-    """Refuse a document that is not as it was sealed."""
+    """Refuse a document that does not match its code."""
     seal = seal_of(connection)
     if seal is not None and not seal.fits(row.mac, "document", *place, row.body):
         raise SCHEMA.tampered(f"a document of kind '{place[0]}' was changed")
 
 
 def require_version(connection: Connection, row: Any) -> None:
-    """Refuse a version of the authority that is not as it was sealed."""
+    """Refuse a version of the authority that does not match its code."""
     seal = seal_of(connection)
     if seal is not None and not seal.fits(row.mac, *_version_parts(row)):
         raise SCHEMA.tampered(f"version {row.version} of the authority was changed")
@@ -111,7 +111,7 @@ def verify_control(connection: Connection) -> ControlState:
     """Check the newest authority and all documents against the seal, and return the state.
 
     Raises:
-        StoreFailed: something was changed, put in, taken out or put back.
+        StoreFailed: something was changed, added, removed or reset.
     """
     version = connection.scalar(_VERSION) or 0
     state = take_state(connection, version)
@@ -133,7 +133,7 @@ def verify_control(connection: Connection) -> ControlState:
 
 
 def is_empty(connection: Connection) -> bool:
-    """Return whether nothing was ever kept."""
+    """Return whether nothing was ever stored."""
     has_documents = connection.execute(select(document.c.kind).limit(1)).first() is not None
     return not connection.scalar(_VERSION) and not has_documents
 

@@ -1,4 +1,4 @@
-"""The authority's versions: each follows the one it was made from, or is refused."""
+"""Versions of the authority: each follows the one it is based on, or is refused."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _MOVE = update(head).values(version=bindparam("new"))
 
 @dataclass(frozen=True)
 class AuthorityVersion:
-    """When and by which statement of whom an authority came to be."""
+    """When, by whom and by which statement a version was made."""
 
     version: int
     at: datetime
@@ -35,7 +35,7 @@ class AuthorityVersion:
 
 @dataclass(frozen=True)
 class VersionChange:
-    """One step from `expected` to the next version; `token` recognizes it when it was written unheard."""
+    """One step from `expected` to the next version; `token` identifies it after a lost response."""
 
     expected: int
     authority: Authority
@@ -46,14 +46,14 @@ class VersionChange:
 
     @property
     def result(self) -> Authority:
-        """What is kept: the authority under its number."""
+        """The stored authority with its number."""
         return replace(self.authority, version=self.expected + 1)
 
     def apply(self, connection: Connection) -> Authority:
         """Write the next version.
 
         Raises:
-            StatementFailed: 40001, somebody else was first.
+            StatementFailed: 40001, another change came first.
         """
         version, state = take(connection)
         written = connection.scalar(_TOKEN, {"this": self.expected + 1})
@@ -86,7 +86,7 @@ def make_change(
     at: datetime,
     token: str | None,
 ) -> VersionChange:
-    """Return a change with the given token, or one of its own."""
+    """Return a change with the given token, or a new one."""
     change = VersionChange(expected, authority, by, statement, at)
     return change if token is None else replace(change, token=token)
 
@@ -97,10 +97,10 @@ def newest(connection: Connection) -> int:
 
 
 def take(connection: Connection) -> tuple[int, store_state.ControlState]:
-    """Return the newest version's number and the state; on a server, every other writer waits.
+    """Return the newest version's number and the state; on a server, other writers wait.
 
     Raises:
-        StoreFailed: they are not those that were sealed.
+        StoreFailed: they do not match the seal.
     """
     version = _require_version(connection.scalar(_TAKE))
     return version, store_state.take_state(connection, version)
@@ -110,7 +110,7 @@ def load_authority(connection: Connection, version: int) -> Authority:
     """Return one version.
 
     Raises:
-        StoreFailed: there is none, or it is damaged.
+        StoreFailed: it is missing or damaged.
     """
     if version == 0:
         return Authority()
@@ -133,7 +133,7 @@ def history(connection: Connection, *, limit: int) -> list[AuthorityVersion]:
 
 
 def conflict() -> StatementFailed:
-    """Return the refusal of who came second."""
+    """Return the error for a concurrent change that came second."""
     return StatementFailed(
         "40001",
         "could not serialize access due to concurrent update",

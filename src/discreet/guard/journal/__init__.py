@@ -1,4 +1,4 @@
-"""What was decided, in an order and with words that nobody can change unseen."""
+"""The journal of decisions: ordered, and protected against unnoticed changes."""
 
 from discreet.guard.journal.audit_policy import AuditPolicy, AuditRule
 from discreet.guard.journal.event import Event

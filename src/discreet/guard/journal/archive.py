@@ -1,4 +1,4 @@
-"""Archives: segments of the journal in files that nobody need trust, verifiable without a server."""
+"""Archives: segments of the journal in files, verifiable without a server or trust in storage."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Segment:
 
     @property
     def checkpoint(self) -> Path:
-        """The file of the checkpoint that vouches for all entries up to the segment's end."""
+        """The file of the checkpoint that covers all entries up to the segment's end."""
         return _sibling_path(self.path, ".checkpoint")
 
 
@@ -58,14 +58,14 @@ def is_archive(folder: Path) -> bool:
 def archive_journal(
     journal: Journal, folder: Path, *, until: datetime | None = None
 ) -> Segment | None:
-    """Write what is not in `folder` yet, up to the newest checkpoint (before `until`).
+    """Write the entries missing in `folder`, up to the newest checkpoint (before `until`).
 
     Returns:
         The new segment, None if there is nothing new.
 
     Raises:
-        OutputRefused: the folder cannot be written, or holds an archive that this does not follow.
-        JournalBroken: what should be archived is not what was signed.
+        OutputRefused: the folder cannot be written, or holds an archive of another journal.
+        JournalBroken: the entries to be archived are not those that were signed.
     """
     with journal.snapshot() as connection:
         found = _next_segment(connection, folder, until)
@@ -92,7 +92,7 @@ def segments(folder: Path) -> list[Segment]:
 
 
 def read_archive(folder: Path, wanted: EntryFilter) -> Iterator[JournalEntry]:
-    """Return the entries of an archive that are wanted, in order."""
+    """Return the matching entries of an archive, in order."""
     for part in segments(folder):
         walk = chain.ChainBuilder(part.start)
         for sequence, body in _read_lines(part, []):
@@ -108,7 +108,7 @@ def verify_archive(
     checkpoints: Sequence[Checkpoint] = (),
     public_key: Ed25519PublicKey | None = None,
 ) -> JournalVerification:
-    """Check an archive by its files alone, and against `checkpoints` that were kept elsewhere.
+    """Check an archive by its files alone, and against `checkpoints` stored elsewhere.
 
     Raises:
         JournalBroken: a file of the archive is missing or cannot be read.
@@ -130,10 +130,10 @@ def verify_archive(
 
 
 def prune(connection: Connection, until: chain.ChainState) -> None:
-    """Remove entries up to `until`, and let the journal start there.
+    """Remove entries up to `until`, after which the journal then starts.
 
     Raises:
-        JournalBroken: the journal had something else there.
+        JournalBroken: the journal had other entries there.
     """
     there = chain.take_ends(connection)
     if until.size <= there.first.size:
@@ -156,7 +156,7 @@ def prune(connection: Connection, until: chain.ChainState) -> None:
 def _next_segment(
     connection: Connection, folder: Path, until: datetime | None
 ) -> tuple[chain.ChainState, Checkpoint] | None:
-    """Return where the next segment starts, and the checkpoint at its end."""
+    """Return the start of the next segment, and the checkpoint at its end."""
     if not folder.is_dir():
         raise OutputRefused(f"There is no folder {folder}. Create it, or choose another place.")
     start = _start(folder, chain.ends(connection).first)

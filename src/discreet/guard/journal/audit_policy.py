@@ -1,4 +1,4 @@
-"""What of an event is recorded: everything is, but not every text in full."""
+"""How much of an event is recorded: every event is, but not every text in full."""
 
 from __future__ import annotations
 
@@ -19,23 +19,23 @@ if TYPE_CHECKING:
     from discreet.guard.journal.event import Event
 
 _SYNTAX = "42601"
-_DENIED = "42501"  # the reason is the rule that denied it, and quotes nothing
-_NO_COLUMN = "42703"  # a text in double quotes, as other databases take them, is a column here
+_DENIED = "42501"  # the reason is the denying rule, and quotes nothing
+_NO_COLUMN = "42703"  # a text in double quotes, as in other databases, is a column here
 
 Detail = Literal["full", "redacted", "hash"]
 
 
 @dataclass(frozen=True)
 class AuditRule:
-    """How much is kept of events that match every list that is not empty."""
+    """How much is kept of events that match every non-empty list."""
 
     detail: Detail
     kinds: tuple[str, ...] = ()
     users: tuple[str, ...] = ()
-    relations: tuple[str, ...] = ()  # such as `public.patients`; one that was touched is enough
+    relations: tuple[str, ...] = ()  # such as `public.patients`; one used relation is enough
 
     def matches(self, event: Event) -> bool:
-        """Return whether the rule is about `event`."""
+        """Return whether the rule matches `event`."""
         touched = {*event.reads, *event.writes}
         return (
             (not self.kinds or event.kind in self.kinds)
@@ -48,9 +48,9 @@ class AuditRule:
 class AuditPolicy:
     """The first rule that matches decides how a statement's text is kept.
 
-    Guarantee: every event is recorded, whatever the rules. Of logins and of what was denied or failed,
-    the text is kept at least without its literals, and so is why it failed. Texts that may hold a password or a key never keep
-    their literals, and what is said of why they failed quotes nothing of them.
+    Guarantee: every event is recorded, whatever the rules. Of logins and of denied or failed
+    statements, the text is kept at least without its literals, and so is the reason. Texts that may
+    hold a password or a key never keep their literals, and their reasons quote nothing of them.
     """
 
     rules: tuple[AuditRule, ...] = ()
@@ -69,7 +69,7 @@ class AuditPolicy:
         if not event.statement:
             return event
         if event.sqlstate == _SYNTAX:
-            # Nobody knows what it was meant to be: a password, typed at the wrong prompt.
+            # It may be anything, such as a password typed at the wrong prompt.
             return replace(
                 event,
                 statement=leading_keywords(event.statement),

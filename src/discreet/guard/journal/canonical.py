@@ -1,4 +1,4 @@
-"""One way to write a value down, so that equal values have equal hashes."""
+"""A canonical form of values, so that equal values have equal hashes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _MOST = 2**53  # beyond it, other readers of JSON lose digits
 
 
 def canonical(value: dict[str, Any]) -> str:
-    """Return `value` as JSON in ASCII: keys sorted, no spaces, no number that others read differently.
+    """Return `value` as JSON in ASCII: keys sorted, no spaces, no ambiguous number.
 
     >>> canonical({"b": [1, True, None], "a": "x"})
     '{"a":"x","b":[1,true,null]}'
@@ -39,7 +39,7 @@ def _require_plain(value: object) -> None:
 
 
 def _is_plain(value: object) -> bool:
-    # Two programs may write one float in two ways: fractions go as text.
+    # Two programs may write one float in two ways: fractions are written as text.
     if isinstance(value, int):  # and bool
         return -_MOST <= value <= _MOST
     return value is None or isinstance(value, str)

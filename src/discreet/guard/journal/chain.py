@@ -27,7 +27,7 @@ _HASH_LENGTH = 64
 
 @dataclass(frozen=True)
 class ChainState:
-    """A journal up to one entry: the last hash of the chain, and the tree's frontier."""
+    """The journal up to one entry: the last hash of the chain, and the tree's frontier."""
 
     hash: str = START
     frontier: Frontier = field(default_factory=Frontier)
@@ -44,14 +44,14 @@ class ChainState:
 
 @dataclass(frozen=True)
 class ChainEnds:
-    """Where the kept entries start and where they end."""
+    """The start and the end of the stored entries."""
 
     first: ChainState
     last: ChainState
 
     @property
     def sealed(self) -> str:
-        """What is sealed of a journal."""
+        """The sealed text of a journal."""
         return " ".join(
             f"{state.size} {state.hash} {written_peaks(state.frontier)}"
             for state in (self.first, self.last)
@@ -71,7 +71,7 @@ class ChainBuilder:
         return self._growing.size
 
     def append(self, body: str) -> None:
-        """Go on by one entry."""
+        """Append one entry."""
         data = body.encode()
         self.hash = chain_hash(self.hash, data)
         self._growing.append(leaf_hash(data))
@@ -81,7 +81,7 @@ class ChainBuilder:
         return self._growing.frontier().root()
 
     def state(self) -> ChainState:
-        """Return where it has come."""
+        """Return the state reached."""
         return ChainState(self.hash, self._growing.frontier())
 
 
@@ -91,15 +91,15 @@ def chain_hash(previous: str, body: bytes) -> str:
 
 
 def ends(connection: Connection) -> ChainEnds:
-    """Return where the journal starts and ends now."""
+    """Return the current start and end of the journal."""
     return _read_ends(connection.execute(_HEAD).one_or_none())
 
 
 def take_ends(connection: Connection) -> ChainEnds:
-    """Return the same; on a server, every other writer waits from here on.
+    """Return the same; on a server, other writers wait from here on.
 
     Raises:
-        StoreFailed: they are not those that were sealed.
+        StoreFailed: they do not match the seal.
     """
     found = _read_ends(connection.execute(_TAKE).one_or_none())
     require_seal(connection, SCHEMA, found.sealed)
@@ -109,7 +109,7 @@ def take_ends(connection: Connection) -> ChainEnds:
 def append_entries(
     connection: Connection, there: ChainEnds, bodies: Sequence[str]
 ) -> tuple[ChainState, list[dict[str, Any]]]:
-    """Write entries after those that are there; return the new end and what was written."""
+    """Append entries; return the new end and what was written."""
     walk = ChainBuilder(there.last)
     rows: list[dict[str, Any]] = []
     for body in bodies:
@@ -130,13 +130,13 @@ def append_entries(
 
 
 def seal_ends(connection: Connection, now: ChainEnds) -> None:
-    """Seal where the journal starts and ends now, if it has a key."""
+    """Seal the current start and end of the journal, if it has a key."""
     if seal_of(connection) is not None:
         renew_seal(connection, SCHEMA, now.sealed)
 
 
 def is_written(connection: Connection, row: Mapping[str, Any]) -> bool:
-    """Return whether an entry is there: its hash covers it and everything before."""
+    """Return whether an entry exists: its hash covers it and everything before."""
     return connection.scalar(_FOUND, {"this": row["sequence"]}) == row["hash"]
 
 
@@ -175,6 +175,6 @@ def _read_ends(row: Any) -> ChainEnds:
         return ChainEnds(first, ChainState(row.hash, read_frontier(row.sequence, row.peaks)))
     except (AttributeError, ValueError):
         raise StoreFailed(
-            "The journal has lost its head. Keep it for whoever investigates, and restore it from a "
+            "The journal has lost its head. Keep it for the investigation, and restore it from a "
             "backup."
         ) from None

@@ -1,4 +1,4 @@
-"""Signed checkpoints: how many entries there were, and the root of all of them, to be kept elsewhere.
+"""Signed checkpoints: the number of entries and the root over all of them, to be kept elsewhere.
 
 The form is that of signed notes with a checkpoint as transparency logs write it (C2SP), so that their
 witnesses can read and sign it, too.
@@ -30,7 +30,7 @@ _ED25519 = b"\x01"
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """What was signed: the journal `origin` had `size` entries with this root and last hash."""
+    """The signed content: the journal `origin` had `size` entries with this root and last hash."""
 
     origin: str
     size: int

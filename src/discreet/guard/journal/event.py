@@ -1,4 +1,4 @@
-"""What one entry of the journal tells: who, as whom, from where, what, and what was decided."""
+"""An event of the journal: who did what, as whom and from where, and the decision."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from discreet.errors import WrongUsage
 
 Decision = Literal["allowed", "denied", "failed"]
 DECISIONS: tuple[str, ...] = get_args(Decision)
-# What entries are about; others may come.
+# Kinds of entries; others may be added.
 KINDS = (
     "login",
     "session",
@@ -31,12 +31,12 @@ KINDS = (
 
 @dataclass(frozen=True)
 class Event:
-    """One decision. What is empty or None is left out of the written form.
+    """One decision. Empty values are left out of the written form.
 
     `reads` and `writes` are columns by relation, such as `{"public.patients": ("age", "zip")}`.
     `parameters` are hashes of the values, never values. `price` and `balance` are amounts by
     currency, such as `{"epsilon": 0.5, "delta": 0}`. `version` is that of the authority. `heads` are
-    how far the control store and the ledger were, wherever one of them was changed before.
+    the heads of the control store and the ledger, if one of them changed before.
     """
 
     at: datetime
@@ -68,7 +68,7 @@ class Event:
     heads: Mapping[str, str] = field(default_factory=dict[str, str], hash=False)
 
     def to_plain(self) -> dict[str, Any]:
-        """Return what is written down, as plain JSON values."""
+        """Return the written form, as plain JSON values."""
         values = vars(self)
         written = {
             name: value if type(value) is str else _to_plain(value)
@@ -82,7 +82,7 @@ class Event:
 
 
 def from_plain(values: Mapping[str, Any]) -> Event:
-    """Return the event that was written as `values`; what a later version added is passed over."""
+    """Return the event written as `values`; fields of later versions are ignored."""
     known = {item.name for item in fields(Event)}
     found = {name: value for name, value in values.items() if name in known}
     found["at"] = datetime.fromisoformat(found["at"])
@@ -111,5 +111,5 @@ def _to_plain(value: Any) -> Any:
         return sorted(_to_plain(item) for item in value)
     if isinstance(value, (tuple, list)):
         return [_to_plain(item) for item in value]
-    # Two programs may write one fraction in two ways: it goes as text.
+    # Two programs may write one fraction in two ways: it is written as text.
     return str(value) if isinstance(value, (float, Decimal, Fraction)) else value

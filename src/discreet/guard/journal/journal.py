@@ -1,4 +1,4 @@
-"""The journal: events go in, and nobody can change them unseen."""
+"""The journal: an append-only record that cannot be changed unnoticed."""
 
 from __future__ import annotations
 
@@ -32,22 +32,22 @@ if TYPE_CHECKING:
 class Journal(AuthenticatedStore):
     """An append-only record of decisions, in an SQLite file or behind a `postgresql://` URL.
 
-    Guarantee: what `record` returned from is durable, and its hash covers every entry before it.
-    Whoever changes, removes or puts in an entry without the signing key is found out by `verify`; who
-    has the key, too, is found out by any checkpoint that was kept elsewhere.
+    Guarantee: an event is durable when `record` returns, and its hash covers every entry before it.
+    Changes, removals and insertions without the signing key are detected by `verify`; those with the
+    key are detected by any checkpoint that was kept elsewhere.
 
     Args:
-        place: Where it is; `:memory:` ends with this process.
+        place: Its location; `:memory:` ends with this process.
         signing_key: Signs checkpoints. Without it there are none: for reading, and for tests.
         origin: The journal's name, which is signed, too.
         policy: How much is kept of each statement.
         every: After how many entries a checkpoint is signed.
         seconds: After how many seconds, if there were entries.
-        witness: Files that get a copy of each checkpoint; best on a disk of somebody else.
-        clock: Tells the time of checkpoints.
+        witness: Files that get a copy of each checkpoint; best on a disk of another administrator.
+        clock: Returns the time of checkpoints.
 
     Raises:
-        StoreFailed: the place cannot be used; nothing may be answered.
+        StoreFailed: the store cannot be used; nothing may be answered.
     """
 
     def __init__(
@@ -70,12 +70,12 @@ class Journal(AuthenticatedStore):
         self._writer = Writer(self._store, self._signer)
 
     def witness_heads(self, heads: Callable[[], Mapping[str, str]]) -> None:
-        """Let checkpoints tell how far the other stores are."""
+        """Include the heads of the other stores in checkpoints."""
         self._signer.heads = heads
 
     @property
     def unwitnessed(self) -> int:
-        """How many copies of checkpoints could not be written; health checks should tell."""
+        """How many copies of checkpoints could not be written, for health checks."""
         return self._signer.unwitnessed
 
     def newest_head(self) -> StoreHead:
@@ -95,7 +95,7 @@ class Journal(AuthenticatedStore):
         return head.identity == self.identity and self._store.read(work)
 
     def require_end(self) -> None:
-        """Refuse a journal whose entries since its last checkpoint are not those that its end counts.
+        """Refuse a journal whose entries since its last checkpoint do not match its end.
 
         Raises:
             JournalBroken: some are missing, or were changed.
@@ -104,7 +104,7 @@ class Journal(AuthenticatedStore):
             require_end(connection)
 
     def record(self, event: Event) -> int:
-        """Write `event` down and return its number; it is durable then, and not before.
+        """Append `event` and return its number; it is durable then.
 
         Raises:
             StoreFailed: it could not be written. Nothing may be answered.
@@ -113,7 +113,7 @@ class Journal(AuthenticatedStore):
         return self._writer.append(canonical(kept.to_plain()))
 
     def fingerprint(self, value: object) -> str:
-        """Return a hash of a parameter: the same for the same value, and no use without the key."""
+        """Return a hash of a parameter: equal for equal values, and useless without the key."""
         return self._signer.fingerprint(f"{type(value).__name__} {value}")
 
     def checkpoint(self) -> Checkpoint | None:
@@ -129,14 +129,14 @@ class Journal(AuthenticatedStore):
         return self._store.read(lambda connection: chain.ends(connection).last.size)
 
     def entries(self, wanted: EntryFilter | None = None) -> Iterator[JournalEntry]:
-        """Return the entries that are kept here and wanted, in order."""
+        """Return the matching entries stored here, in order."""
         from discreet.guard.journal.search import EntryFilter, find_entries
 
         with self._store.reading() as connection:
             yield from find_entries(connection, wanted or EntryFilter())
 
     def newest_heads(self) -> Mapping[str, str]:
-        """Return how far control store and ledger were, as the newest entry says that tells it."""
+        """Return the heads of control store and ledger in the newest entry that has them."""
         newest = select(entry.c.sequence, entry.c.body).where(entry.c.body.contains('"heads":'))
         newest = newest.order_by(entry.c.sequence.desc())
         with self._store.reading() as connection:
@@ -154,21 +154,21 @@ class Journal(AuthenticatedStore):
         return MerkleTree(leaves, first.frontier)
 
     def snapshot(self) -> AbstractContextManager[Connection]:
-        """Give a connection all of whose statements see one moment."""
+        """Yield a connection whose statements all see one snapshot."""
         return self._store.snapshot()
 
     def check(self) -> None:
-        """Refuse damage that the database itself can find."""
+        """Refuse damage that the database itself can detect."""
         self._store.check()
 
     def prune(self, until: chain.ChainState) -> None:
-        """Remove the entries up to `until`, which somebody has archived and verified."""
+        """Remove the entries up to `until`, which were archived and verified."""
         from discreet.guard.journal.archive import prune
 
         self._store.write(lambda connection: prune(connection, until))
 
     def close(self) -> None:
-        """Write what waits, sign it, and close all connections."""
+        """Write pending entries, sign them, and close all connections."""
         self._writer.close()
         if self._signer.wait() is not None:
             self._writer.checkpoint()

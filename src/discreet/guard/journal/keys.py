@@ -1,4 +1,4 @@
-"""The key that signs checkpoints, and its public half, which anybody may have."""
+"""The key that signs checkpoints, and its public key."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 
 
 def make_signing_key(path: Path, public: Path) -> Ed25519PrivateKey:
-    """Write a new key that only its owner can read, and its public half beside it.
+    """Write a new key that only its owner can read, and its public key beside it.
 
     Raises:
-        OutputRefused: there is a key already, or it cannot be written.
+        OutputRefused: the key exists already, or it cannot be written.
     """
     serialization = _load_serialization()
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
@@ -40,7 +40,7 @@ def load_signing_key(path: Path) -> Ed25519PrivateKey:
     """Return the key in a file.
 
     Raises:
-        InvalidKey: it is missing, readable by others, or no Ed25519 key.
+        InvalidKey: it is missing, readable by others, or not an Ed25519 key.
     """
     serialization = _load_serialization()
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
@@ -61,7 +61,7 @@ def load_public_key(path: Path) -> Ed25519PublicKey:
     """Return the public key in a file.
 
     Raises:
-        InvalidKey: it is missing or no Ed25519 key.
+        InvalidKey: it is missing or not an Ed25519 key.
     """
     serialization = _load_serialization()
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey

@@ -25,7 +25,7 @@ def node_hash(left: bytes, right: bytes) -> bytes:
 
 @dataclass(frozen=True)
 class Frontier:
-    """All that appending needs: the roots of the full subtrees, the largest first."""
+    """The state that appending needs: the roots of the full subtrees, the largest first."""
 
     size: int = 0
     peaks: tuple[bytes, ...] = ()
@@ -54,7 +54,7 @@ class FrontierBuilder:
         self._peaks = list(start.peaks)
 
     def append(self, leaf: bytes) -> None:
-        """Append one leaf; subtrees of one size become one."""
+        """Append one leaf; subtrees of equal size are merged."""
         merges = self.size
         while merges & 1:
             leaf = node_hash(self._peaks.pop(), leaf)
@@ -63,12 +63,12 @@ class FrontierBuilder:
         self.size += 1
 
     def frontier(self) -> Frontier:
-        """Return what it has become."""
+        """Return the frontier reached."""
         return Frontier(self.size, tuple(self._peaks))
 
 
 class MerkleTree:
-    """The leaves from `start` on, with what the ones before left behind: enough for their proofs."""
+    """The leaves from `start` on, with the frontier before them: enough for their proofs."""
 
     def __init__(self, leaves: Sequence[bytes], start: Frontier | None = None) -> None:
         self._leaves = leaves
@@ -85,7 +85,7 @@ class MerkleTree:
         """Return the hashes beside the path from leaf `index` to the root of `size` leaves.
 
         Raises:
-            LookupError: the leaf is not there, or was archived.
+            LookupError: the leaf does not exist, or was archived.
         """
         size = self.size if size is None else size
         if not self._start.size <= index < size <= self.size:

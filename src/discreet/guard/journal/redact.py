@@ -1,4 +1,4 @@
-"""Statements without their literals: what was asked stays, the values in it go."""
+"""Statements without their literals: the structure is kept, the values are removed."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from typing import Any
 from discreet.errors import StatementFailed
 from discreet.guard.statements.limits import check_text
 
-# A statement with one of these words is never kept with its literals, whatever the policy says.
+# A statement with one of these words is never kept with its literals, whatever the policy.
 _SECRET = frozenset(
     ("password", "identified", "secret", "token", "discreet_unlock", "discreet_key", "unlock")
 )
-# What may be kept of a text that cannot be read: nothing that a user could have made up.
+# Allowed words in a text that cannot be parsed: none that a user could have made up.
 _KEYWORDS = frozenset(
     re.findall(
         r"[a-z]+",
@@ -40,8 +40,8 @@ _STARTS = tuple("0123456789")
 def redact_statement(statement: str, *, hide_quoted: bool = False) -> str:
     """Return `statement` with `?` for every literal, and without comments.
 
-    Of a text that cannot be read, only its leading keywords are kept. `hide_quoted` takes words in
-    double quotes for literals, too, as lenient sessions do.
+    Of a text that cannot be parsed, only its leading keywords are kept. `hide_quoted` treats words
+    in double quotes as literals, too, as lenient sessions do.
 
     >>> redact_statement("SELECT * FROM patients WHERE name = 'Ada' AND age > 30 -- mine")
     'SELECT * FROM patients WHERE name = ? AND age > ?'
@@ -63,7 +63,7 @@ def without_secrets(statement: str) -> str:
 
 
 def may_hold_secret(statement: str) -> bool:
-    """Tell whether a text may hold a password or a key."""
+    """Return whether a text may hold a password or a key."""
     if not any(word in statement.lower() for word in _SECRET):
         return False
     tokens = _tokenize_statement(statement)
@@ -71,7 +71,7 @@ def may_hold_secret(statement: str) -> bool:
 
 
 def remove_quoted_words(reason: str | None) -> str | None:
-    """Return why something failed without the words that are quoted there.
+    """Return the reason of a failure without the words quoted there.
 
     >>> remove_quoted_words('syntax error at or near "geheim"')
     'syntax error at or near …'
@@ -80,7 +80,7 @@ def remove_quoted_words(reason: str | None) -> str | None:
 
 
 def without_literals(reason: str | None, statement: str) -> str | None:
-    """Return why a statement failed without the literals that it has and that may be quoted there.
+    """Return the reason of a failure without the statement's literals that may be quoted there.
 
     >>> without_literals("The sum of 'Ada' is not defined.", "SELECT sum('Ada') FROM t")
     'The sum of … is not defined.'
@@ -93,7 +93,7 @@ def without_literals(reason: str | None, statement: str) -> str | None:
         written = statement[token.start : token.end + 1]
         if writing.add(written, token.start):
             gone |= {written, token.text, token.text.replace("'", "''")}
-    # Names that were folded are in there, too. Only what is quoted: a statement may have many literals.
+    # Folded names are in there, too. Only quoted words: a statement may have many literals.
     said = reason.lower()
     quoted = {text for text in gone if text and text.lower() in said}
     if not quoted:
@@ -116,7 +116,7 @@ def leading_keywords(statement: str) -> str:
 
 
 class _RedactedText:
-    """A text while it is put together from tokens."""
+    """A text that is assembled from tokens."""
 
     def __init__(self, *, hide_quoted: bool) -> None:
         self.parts: list[str] = []
@@ -125,11 +125,11 @@ class _RedactedText:
         self._before, self._end, self._is_gone = "", 0, False
 
     def add(self, text: str, start: int) -> bool:
-        """Go on by one token, or by `?` in its place; return whether that was done."""
+        """Append one token, or `?` in its place; return whether that was done."""
         is_adjacent = start == self._end
         self._end = start + len(text)
         if is_adjacent and self._is_gone and _is_wordlike(text):
-            return True  # the end of something that sqlglot does not take for one literal: 1_000
+            return True  # the rest of a literal that sqlglot splits: 1_000
         if self.parts and not is_adjacent:
             self.parts.append(" ")
         is_parameter = is_adjacent and self._before == "$" and text.isdigit()
@@ -141,7 +141,7 @@ class _RedactedText:
 
     def _is_literal(self, text: str) -> bool:
         if text.startswith('"'):
-            return self._hide_quoted  # somebody may have put a password in the wrong quotes
+            return self._hide_quoted  # a password may be in the wrong quotes
         if self._hide_words and _is_wordlike(text):
             return text.lower() not in _KEYWORDS  # or in none
         return "'" in text or text.startswith(_STARTS) or (text[:1] == "$" and len(text) > 1)
@@ -154,7 +154,7 @@ def _tokenize_statement(statement: str) -> list[Any] | None:
     try:
         check_text(statement)
     except StatementFailed:
-        return None  # reading it would take longer than refusing it did
+        return None  # parsing it would take longer than refusing it did
     try:
         return list(Postgres().tokenize(statement))
     except SqlglotError:

@@ -7,7 +7,7 @@ from sqlalchemy import Column, MetaData, Table, Text
 from discreet.errors import StoreFailed
 from discreet.stores.schema import IS_STRICT, StoreSchema, WholeNumber, head_table
 
-START = "0" * 64  # what stands for the hash before the first entry
+START = "0" * 64  # in place of the hash before the first entry
 
 metadata = MetaData()
 
@@ -25,7 +25,7 @@ head = head_table(
     Column("first_peaks", Text, nullable=False),
 )
 
-# Nothing but the body is looked at when entries are searched: all of it is under the hash.
+# Searches use only the body: all of it is covered by the hash.
 entry = Table(
     "discreet_event",
     metadata,
@@ -50,7 +50,7 @@ SCHEMA = StoreSchema(
     application=0x64_63_6A_6E,  # "dcjn"
     failed=StoreFailed,
     without="Nothing is answered that is not written down.",
-    restore="Keep it for whoever investigates, and restore it from a backup.",
+    restore="Keep it for the investigation, and restore it from a backup.",
     first={
         "sequence": 0,
         "hash": START,

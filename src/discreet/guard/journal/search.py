@@ -1,4 +1,4 @@
-"""Finding entries again: by time, user, kind and decision."""
+"""Search of entries by time, user, kind and decision."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class JournalEntry:
 
 @dataclass(frozen=True)
 class EntryFilter:
-    """Which entries are looked for; what is None does not matter."""
+    """A filter of entries; None matches everything."""
 
     since: datetime | None = None
     until: datetime | None = None
@@ -40,7 +40,7 @@ class EntryFilter:
     decision: str | None = None
 
     def matches(self, event: Event) -> bool:
-        """Return whether an event is wanted."""
+        """Return whether an event matches."""
         return (
             (self.since is None or event.at >= self.since)
             and (self.until is None or event.at < self.until)
@@ -51,7 +51,7 @@ class EntryFilter:
 
 
 def find_entries(connection: Connection, wanted: EntryFilter) -> Iterator[JournalEntry]:
-    """Return the entries that are wanted, in order."""
+    """Return the matching entries, in order."""
     for sequence, body, digest in chain.read_entries(connection):
         event = read_event(body, sequence)
         if wanted.matches(event):
@@ -62,7 +62,7 @@ def read_event(body: str, sequence: int) -> Event:
     """Return the event of an entry.
 
     Raises:
-        JournalBroken: the text is not one that the journal writes.
+        JournalBroken: the text is not a valid entry.
     """
     try:
         return from_plain(json.loads(body))

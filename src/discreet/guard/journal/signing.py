@@ -1,4 +1,4 @@
-"""When checkpoints are signed, and where copies of them go."""
+"""The signing of checkpoints, and copies of them at witnesses."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class Signer:
         self.heads: Callable[[], Mapping[str, str]] = dict
 
     def fingerprint(self, text: str) -> str:
-        """Return a hash that only who has the key can compare with guesses."""
+        """Return a hash that can be compared with guesses only with the key."""
         return hmac.new(self._hashing, text.encode(), hashlib.sha256).hexdigest()
 
     def wait(self) -> float | None:
@@ -95,20 +95,20 @@ class Signer:
         try:
             return self.heads()
         except DiscreetError:
-            return {}  # what cannot be reached now is told by the next checkpoint
+            return {}  # the next checkpoint has the heads that cannot be reached now
 
     def postpone(self) -> None:
-        """Try again after the usual time."""
+        """Retry after the usual time."""
         self._signed_at = time.monotonic()
 
     def kept(self, made: Checkpoint) -> None:
-        """Copy a checkpoint that is durable to the witnesses."""
+        """Copy a durable checkpoint to the witnesses."""
         self._signed, self._signed_at = made.size, time.monotonic()
         for path in self._witness:
             try:
                 _append(path, made.note)
             except OSError:
-                # The journal goes on: its own copy is written. Health checks tell this number.
+                # The journal continues: its own copy is written. Health checks report this number.
                 self.unwitnessed += 1
 
 

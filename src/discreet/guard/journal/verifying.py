@@ -1,4 +1,4 @@
-"""Whether a journal is what was written: edits, gaps, cuts and rewritings are told."""
+"""Verification of a journal: edits, gaps, cuts and rewrites are detected."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class JournalVerification(Result):
-    """What was found; `is_whole` when nothing contradicts the journal.
+    """The findings; `is_whole` when nothing contradicts the journal.
 
-    `first` is the first entry that is kept here, `signed` the number of entries under a signature,
+    `first` is the first entry stored here, `signed` the number of entries under a signature,
     `outside` how many checkpoints from elsewhere agree.
     """
 
@@ -45,7 +45,7 @@ class JournalVerification(Result):
 
 
 class JournalVerifier:
-    """A check while entries are read: the chain, and each checkpoint at its size."""
+    """A check over the entries: the chain, and each checkpoint at its size."""
 
     def __init__(
         self,
@@ -66,21 +66,21 @@ class JournalVerifier:
         self._compare()
         if start.size and start.size not in {found.size for found in self._agreed}:
             self.faults.append(
-                f"entries 1 to {start.size:,} are not here, and no checkpoint says that they were"
+                f"entries 1 to {start.size:,} are missing, and no checkpoint proves that they existed"
             )
 
     @property
     def size(self) -> int:
-        """How many entries were followed so far."""
+        """The number of entries checked so far."""
         return self._walk.size
 
     @property
     def is_broken(self) -> bool:
-        """Whether the chain broke, so that reading on tells nothing more."""
+        """Whether the chain broke, so that later entries cannot be checked."""
         return self._is_broken
 
     def entry(self, sequence: int, body: str, digest: str | None = None) -> None:
-        """Follow one entry; `digest` is the hash that was stored with it."""
+        """Check one entry; `digest` is the hash stored with it."""
         wanted = self._walk.size + 1
         if sequence != wanted:
             missing = "is missing" if sequence > wanted else "is there twice"
@@ -93,7 +93,7 @@ class JournalVerifier:
         self._compare()
 
     def end(self, last: chain.ChainState | None) -> JournalVerification:
-        """Return the verdict when all entries were read; `last` is where they should have ended."""
+        """Return the result after all entries; `last` is the expected end."""
         if not self._is_broken:
             self._compare_end(last)
         return JournalVerification(
@@ -137,7 +137,7 @@ class JournalVerifier:
 
     def _compare_end(self, last: chain.ChainState | None) -> None:
         if last is not None and self._walk.state() != last:
-            self.faults.append("its last entries are missing, or were added by somebody else")
+            self.faults.append("its last entries are missing, or were added without the server")
         for size in sorted(self._at):
             at = format_event_time(self._at[size][0].at)
             if size > self._walk.size:
@@ -157,12 +157,12 @@ class JournalVerifier:
             )
         if self._key is None:
             found.append(
-                "No public key was given, so that signatures were not checked: give --public-key."
+                "No public key was given, so signatures were not checked: give --public-key."
             )
         if not any(checkpoint in self._outside for checkpoint in self._agreed):
             found.append(
-                "No checkpoint from elsewhere was given: whoever has the signing key could have "
-                "rewritten everything unseen. Give --checkpoint with a file kept elsewhere."
+                "No checkpoint from elsewhere was given: with the signing key, everything "
+                "could have been rewritten unnoticed. Give --checkpoint with a file kept elsewhere."
             )
         signed = max((checkpoint.size for checkpoint in self._agreed), default=0)
         if self._walk.size > signed:
@@ -180,10 +180,10 @@ def verify_journal(
     checkpoints: Sequence[Checkpoint] = (),
     public_key: Ed25519PublicKey | None = None,
 ) -> JournalVerification:
-    """Check every entry that is kept, every checkpoint of the journal, and `checkpoints` from elsewhere.
+    """Check all stored entries, the journal's own checkpoints, and `checkpoints` from elsewhere.
 
-    Edits, deletions, insertions and cuts are found by the chain and the journal's own checkpoints,
-    unless whoever made them also rewrote both. That is found by `checkpoints` that were kept elsewhere,
+    Edits, deletions, insertions and cuts are detected by the chain and the journal's own
+    checkpoints, unless both were rewritten as well. That is detected by `checkpoints` from elsewhere,
     and by nothing else.
     """
     try:
@@ -195,9 +195,9 @@ def verify_journal(
 
 
 def require_end(connection: Connection) -> None:
-    """Refuse a journal whose last entries are not those that its end counts.
+    """Refuse a journal whose last entries do not match its end.
 
-    Only entries after the last checkpoint are followed: `verify_journal` follows all.
+    Only entries after the last checkpoint are checked: `verify_journal` checks all.
 
     Raises:
         JournalBroken: some are missing, or were changed.
@@ -223,7 +223,7 @@ def require_end(connection: Connection) -> None:
 
 def _journal_broken(what: str) -> JournalBroken:
     return JournalBroken(
-        f"The journal is not what was written: {what}. Nothing is answered before somebody found out "
+        f"The journal is not what was written: {what}. Nothing is answered until it is known "
         "who changed it. See: discreet journal verify"
     )
 

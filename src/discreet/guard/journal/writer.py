@@ -1,4 +1,4 @@
-"""One thread writes for all: whatever waits is made durable together."""
+"""One thread writes for all: waiting entries are made durable together."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _MOST = 2000  # entries in one transaction
 
 
 class _Batch:
-    """Texts that become durable together, and what became of them."""
+    """Texts that become durable together, and their outcome."""
 
     def __init__(self) -> None:
         self.bodies: list[str] = []
@@ -50,7 +50,7 @@ class Writer:
         """Return the number of the entry once it is durable.
 
         Raises:
-            StoreFailed: it is not, or nobody knows.
+            StoreFailed: it is not durable, or that is unknown.
         """
         if self._process != os.getpid():
             self._start_over()  # a forked process has no threads
@@ -80,7 +80,7 @@ class Writer:
         return made
 
     def close(self) -> None:
-        """Write what waits, and end the thread."""
+        """Write pending entries, and end the thread."""
         if self._process != os.getpid():
             return
         with self._changed:
@@ -130,7 +130,7 @@ class Writer:
         try:
             self.checkpoint()
         except DiscreetError:
-            self._signer.postpone()  # the next entry meets the same failure and tells it
+            self._signer.postpone()  # the next entry meets the same failure and raises it
 
     def _write(self, batch: _Batch) -> None:
         try:
@@ -148,7 +148,7 @@ class Writer:
             nonlocal rows, made
             there = chain.take_ends(connection)
             if rows and chain.is_written(connection, rows[-1]):
-                return  # by a commit that nobody answered
+                return  # by a commit without a response
             now, rows = chain.append_entries(connection, there, bodies)
             made = self._signer.sign(connection, now)
 
