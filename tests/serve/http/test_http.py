@@ -215,7 +215,7 @@ def test_who_was_refused_without_a_statement_is_in_the_journal_too(web: Web):
     refused = web.opened.server.journal.entries(EntryFilter(kind="setting", decision="denied"))
     assert [(entry.event.user, entry.event.reason) for entry in refused][-2:] == [
         ("clerk", "this token has no scope 'admin'"),
-        ("clerk", "only superusers may know what everybody does"),
+        ("clerk", "only superusers may see the activity of all users"),
     ]
 
 

@@ -135,7 +135,7 @@ class Writer:
     def _write(self, batch: _Batch) -> None:
         try:
             batch.first = self._append(batch.bodies)
-        except BaseException as error:  # noqa: BLE001 - whoever waits must be told, whatever it is
+        except BaseException as error:  # noqa: BLE001 - waiting callers must get any failure
             batch.error = error
         batch.done.set()
 

@@ -89,5 +89,5 @@ def _run_action(action: Callable[[], None]) -> None:
     """Call it; a failure must not stop the thread."""
     try:
         action()
-    except Exception as error:  # noqa: BLE001 -- its words may quote data
+    except Exception as error:  # noqa: BLE001 -- its message may quote data
         _log.error("a statement could not be ended: %s", type(error).__name__)

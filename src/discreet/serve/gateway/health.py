@@ -88,6 +88,6 @@ class _Probe:
     def _run(self) -> None:
         try:
             self._look()
-        except Exception:  # noqa: BLE001 -- why it fails is told in the log of whoever needs it
+        except Exception:  # noqa: BLE001 -- the part itself logs why it fails
             return
         self._is_well = True

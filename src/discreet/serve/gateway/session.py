@@ -385,7 +385,7 @@ class GatewaySession:
             decision = "denied" if error.exit_code == 4 else "failed"
             self._record(text, note, decision, values=values)
             raise
-        except Exception as error:  # noqa: BLE001 -- its words may quote data
+        except Exception as error:  # noqa: BLE001 -- its message may quote data
             kind = type(error).__name__
             self.server.log_bug(error)
             note.sqlstate, note.reason = "XX000", f"internal error ({kind})"

@@ -95,7 +95,7 @@ def authenticate_superuser(request: Request, visitor: AuthenticatedClient) -> Cl
     desk = app_state(request)
     role = desk.server.control.authority().roles.get(visitor.user)
     if role is None or not role.superuser:
-        raise _record_denial(desk, visitor, "only superusers may know what everybody does")
+        raise _record_denial(desk, visitor, "only superusers may see the activity of all users")
     return visitor
 
 

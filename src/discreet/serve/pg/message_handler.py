@@ -121,7 +121,7 @@ class MessageHandler:
         self._in_block = False
         try:
             self.session.finish_block(failed=True)
-        except Exception as second:  # noqa: BLE001 - the first failure is the one to tell
+        except Exception as second:  # noqa: BLE001 - the first failure is reported
             log_failure(second)
         if kind in _EXTENDED:
             self._is_skipping = True
