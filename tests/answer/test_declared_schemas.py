@@ -6,8 +6,12 @@ import json
 import shutil
 from datetime import date
 from decimal import Decimal
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import duckdb
+import polars as pl
+import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -28,7 +32,6 @@ from discreet.sql import build
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from pathlib import Path
 
 UNTYPED = [ending for ending in WRITERS if ending != "parquet"]
 QUESTIONS = (
@@ -356,6 +359,62 @@ def test_a_typed_file_needs_no_kinds_and_obeys_those_declared(
     with discreet.open(path, other, ledger=":memory:") as curator:
         question = "SELECT age, count(*) AS n FROM people GROUP BY age"
         assert curator.ask(question, epsilon=1).rows == [["20", 1], ["21", 1]]
+
+
+NUMBERS = POLICY.replace("kind: integer", "kind: number")
+OF_NUMBERS = (
+    "SELECT sum(age) AS s FROM people",
+    "SELECT avg(age) AS m, count(age) AS n FROM people WHERE age > 25.5",
+    "SELECT median(age) AS m FROM people",
+    "SELECT age, count(*) AS n FROM people GROUP BY age",
+    "SELECT age / 2 AS h, count(*) AS n FROM people GROUP BY age / 2",
+)
+
+
+def planned(source: object) -> list[str]:
+    told: list[str] = []
+    with discreet.open(source, parse_policy(NUMBERS), ledger=":memory:") as curator:
+        name = "people" if isinstance(source, Path) else "data"
+        for question in OF_NUMBERS:
+            try:
+                plan, text = curator.plan(question.replace("people", name), epsilon=1)
+                found = curator.explain(plan, text).to_dict()
+                kept = {
+                    key: found[key] for key in ("expected", "price", "cautions") if key in found
+                }
+                told.append(json.dumps([kept, str(curator.shape(plan))], default=str))
+            except DiscreetError as error:
+                told.append(f"{error.code}: {error}".replace("'data'", "'people'"))
+    return told
+
+
+@pytest.mark.parametrize("source", [*WRITERS, "arrow", "polars", "pandas", "duckdb"])
+def test_whole_numbers_declared_as_numbers_are_planned_alike_in_every_format(
+    tmp_path: Path, source: str
+) -> None:
+    expected = planned(written(tmp_path / "csv", "csv", PEOPLE))
+    assert sum(line.startswith("[") for line in expected) == 3
+    table = pa.Table.from_pylist(PEOPLE)
+    frames = {"arrow": lambda: table, "polars": lambda: pl.from_arrow(table)}
+    frames |= {"pandas": table.to_pandas, "duckdb": lambda: duckdb.arrow(table)}
+    found = frames[source]() if source in frames else written(tmp_path / "it", source, PEOPLE)
+    assert planned(found) == expected
+
+
+def test_an_id_that_is_declared_as_a_number_tells_nobody_apart_in_any_format(
+    tmp_path: Path,
+) -> None:
+    text = NUMBERS.replace("unit: row", "unit: age")
+    policy = parse_policy(
+        text.replace("{role: quasi-identifier, kind: number", "{role: identifier, kind: number")
+    )
+    for ending in ("csv", "parquet"):
+        path = written(tmp_path / ending, ending, PEOPLE)
+        with (
+            discreet.open(path, policy, ledger=":memory:") as curator,
+            pytest.raises(DiscreetError, match="different people can have equal ids"),
+        ):
+            curator.plan("SELECT count(*) AS n FROM people", epsilon=1)
 
 
 def test_without_a_policy_the_first_look_is_pinned_and_later_rows_change_nothing(

@@ -10,6 +10,7 @@ from fractions import Fraction
 
 from discreet.answer.expressions.typed import TypedExpression
 from discreet.answer.schemas import PinnedSchema, unit_doubts
+from discreet.engines.declared_schema import KIND_NAMES
 from discreet.engines.engine import Column, Kind, Table
 from discreet.errors import InvalidQuestion, UndeclaredUnit, did_you_mean
 from discreet.policy import model
@@ -71,11 +72,28 @@ class CatalogTable:
         """The column whose rows are one person's; None: each row is a person."""
         return self.policy.unit if self.policy else None
 
+    @property
+    def planned_columns(self) -> tuple[Column, ...]:
+        """The columns as questions are planned: whole numbers are reals where the policy says `number`."""
+        return tuple(self._planned(column) for column in self.table.columns)
+
+    def column(self, name: str) -> Column | None:
+        """Return the column called exactly `name` as questions are planned, or None."""
+        found = self.table.column(name)
+        return None if found is None else self._planned(found)
+
+    def _planned(self, column: Column) -> Column:
+        said = self.policy.column(column.name) if self.policy and not self.policy.public else None
+        is_number = said is not None and said.kind == KIND_NAMES[Kind.REAL]
+        if is_number and column.kind is Kind.INTEGER:
+            return replace(column, kind=Kind.REAL)
+        return column
+
     def columns(self, alias: str) -> dict[str, TypedExpression]:
         """Return the columns as a question sees them, of the table called `alias`."""
         return {
             column.name: self._type_column(column, alias)
-            for column in self.table.columns
+            for column in self.planned_columns
             if column.name != self.rank
         }
 

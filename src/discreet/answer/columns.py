@@ -30,9 +30,11 @@ _DECIMAL = re.compile(r"decimal\(\d+, ?(\d+)\)", re.IGNORECASE)
 def read_columns_safely(held: CatalogTable, alias: str) -> exp.Expr:
     """Return the table called `alias`, its columns read so that no value makes a question fail."""
     relation, columns = held.table.relation, held.table.columns
-    if held.table.engine.name != "duckdb":
-        return build.aliased_table(relation, alias)
-    forms = {column.name: _read(column) for column in columns}
+    is_duckdb = held.table.engine.name == "duckdb"
+    forms = {
+        column.name: _as_planned(column, planned) or (_read(column) if is_duckdb else None)
+        for column, planned in zip(columns, held.planned_columns, strict=True)
+    }
     if not any(forms.values()):
         return build.aliased_table(relation, alias)
     wanted = [
@@ -40,6 +42,13 @@ def read_columns_safely(held: CatalogTable, alias: str) -> exp.Expr:
         for column in columns
     ]
     return build.subquery(build.select(*wanted, source=relation.copy()), alias)
+
+
+def _as_planned(column: Column, planned: Column) -> exp.Expr | None:
+    """Return a whole number as the real that the policy declares, None where it declares none."""
+    if column.kind is planned.kind:
+        return None
+    return exp.cast(build.column(column.name), exp.DataType.Type.DOUBLE)
 
 
 def _read(column: Column) -> exp.Expr | None:
@@ -67,7 +76,7 @@ def identifier_form(held: CatalogTable, name: str) -> str | None:
     Values of one form are equal on an engine only where they are one, whatever their widths:
     doubles, and what would be compared by way of doubles, have none.
     """
-    column = held.table.column(name)
+    column = held.column(name)
     if column is None or column.kind not in _IDENTIFIERS or column.type == _UNSIGNED:
         return None
     if column.kind is not Kind.DECIMAL or held.table.engine.name == "postgresql":
@@ -82,7 +91,7 @@ def require_identifier(held: CatalogTable, name: str) -> str:
     form = identifier_form(held, name)
     if form is not None:
         return form
-    column = held.table.column(name)
+    column = held.column(name)
     what = column.kind.value if column else "missing"
     written = f" ({column.type})" if column and column.type else ""
     raise QuestionRefused(

@@ -28,7 +28,7 @@ def question_key(
         touch.held.account: [
             touch.held.version,
             _policy_facts(touch.held.policy),
-            [[column.name, column.kind] for column in touch.held.table.columns],
+            [[column.name, column.kind] for column in touch.held.planned_columns],
             str(touch.held.table.schema),  # how an untyped file is read
         ]
         for leaf in plan.private_queries

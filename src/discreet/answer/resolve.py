@@ -321,7 +321,7 @@ def _narrow_touches(rows: Rows, predicate: exp.Expr) -> tuple[sources.TouchedTab
         moves = {Kind.TIMESTAMP} if touch.held.table.engine.name == "spark" else set[Kind]()
         kinds = {
             column.name: Kind.OTHER if column.kind in moves else column.kind
-            for column in touch.held.table.columns
+            for column in touch.held.planned_columns
         }
         found = touched_cells(predicate, policy.partitions, kinds, alias=touch.alias)
         touches.append(replace(touch, cells=found))

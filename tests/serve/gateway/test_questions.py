@@ -239,3 +239,21 @@ def test_a_session_sets_the_share_of_epsilon_that_tells_rows_cut_off(ann):
 def test_a_share_is_from_0_to_below_1(ann, share):
     with pytest.raises(StatementFailed, match=r"discreet\.cut_share"):
         ann.run(f"SET discreet.cut_share = {share}")
+
+
+@pytest.mark.parametrize("kind", ["integer", "number"])
+def test_a_column_is_planned_as_the_kind_that_the_policy_declares(
+    open_server, connect, tmp_path, kind
+):
+    (tmp_path / "visits.csv").write_text("id,person,ward,cost\n1,1,a,1\n2,2,b,2\n")
+    table = POLICY.partition("  wards:")[0]
+    (tmp_path / "policy.yaml").write_text(table.replace("bounds:", f"kind: {kind}, bounds:"))
+    server = open_server(policy=tmp_path / "policy.yaml", epsilon="1")
+    connect(server).run("CREATE USER ann; GRANT AGGREGATE ON visits TO ann WITH BUDGET (EPSILON 1)")
+    session = connect(server, "ann").session
+    (statement,) = session.split("SELECT cost, count(*) AS n FROM visits GROUP BY cost")
+    if kind == "number":
+        with pytest.raises(DiscreetError, match="values of a grouping key are not public"):
+            session.prepare(statement)
+    else:
+        assert session.prepare(statement).fields is not None
