@@ -21,12 +21,12 @@ from tests.answer.files import NAMES, ODD_CELLS, PEOPLE, POLICY, WRITERS
 import discreet
 from discreet.answer.register import register_table
 from discreet.engines import text_encoding
-from discreet.engines.connect import open_table
+from discreet.engines.connect import open_table, opened_table
 from discreet.engines.declared_schema import DeclaredColumn, DeclaredSchema
 from discreet.engines.duckdb import DuckDB
 from discreet.engines.engine import Kind
 from discreet.engines.files import file_kind
-from discreet.errors import DiscreetError, UndeclaredKind
+from discreet.errors import DiscreetError, UndeclaredKind, UnreadableSource
 from discreet.policy.load import parse_policy
 from discreet.sql import build
 
@@ -159,7 +159,7 @@ def test_a_cell_that_does_not_fit_is_missing_and_nothing_else(tmp_path: Path, en
 def test_a_line_that_is_no_row_changes_no_other_row(tmp_path: Path, line: bytes) -> None:
     path = written(tmp_path, "csv", PEOPLE)
     lines = path.read_bytes().splitlines(keepends=True)
-    path.write_bytes(b"".join([*lines[:6], line + b"\n", *lines[6:]]))
+    path.write_bytes(b"".join([*lines[:6], line + b"\r\n", *lines[6:]]))
     found = rows_of(path)
     assert len(PEOPLE) <= len(found) <= len(PEOPLE) + 1
     assert [row for row in found if row in PEOPLE] == PEOPLE
@@ -237,6 +237,42 @@ def test_a_carriage_return_in_a_line_makes_no_other_line(tmp_path: Path) -> None
         assert [row["age"] for row in rows_of(tmp_path / "t.csv", AGES)] == [1] * 30 + [4]
         (tmp_path / "t.csv").write_text(text, encoding="utf-16", newline="")
         assert [row["age"] for row in rows_of(tmp_path / "t.csv", AGES)] == [1] * 30 + [4]
+
+
+@pytest.mark.parametrize("cell", ["a\nb", "\n", "a\n\nb\n", '"a\nb"'])
+def test_a_line_feed_in_a_cell_makes_no_other_line_where_lines_end_in_both(
+    tmp_path: Path, cell: str
+) -> None:
+    text = "\r\n".join(["age,z", *["1,2"] * 30, f"4,{cell}", *["5,6"] * 30, ""])
+    (tmp_path / "t.csv").write_text(text, newline="")
+    assert [row["age"] for row in rows_of(tmp_path / "t.csv", AGES)] == [1] * 30 + [4] + [5] * 30
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_a_blank_line_of_one_column_is_no_row_for_any_reader(tmp_path: Path, end: str) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text(end.join(["age", "1", "", "2", '""', "", "?", ""]), newline="")
+    assert [row["age"] for row in rows_of(path, AGES)] == [1, 2, None, None]
+    with opened_table(path) as found:
+        count = build.select(build.alias_as(build.count_star(), "n"), source=found.relation)
+        assert found.engine.run(count).to_pylist() == [{"n": 4}]
+
+
+@pytest.mark.parametrize(
+    "body", ["1,x\ny\r\n2,z\r\n", '1,"x\r\n2,y\r\n', '1,"x\r\n2,y\r\n3,"z"\r\n']
+)
+def test_the_custodian_is_refused_a_file_whose_lines_one_cell_changes(
+    tmp_path: Path, body: str
+) -> None:
+    path = tmp_path / "people.csv"
+    path.write_text(f"age,town\r\n{body}", newline="")
+    policy = parse_policy(
+        "tables: {people: {unit: age, columns: {age: {role: identifier, kind: integer}}}}"
+    )
+    with pytest.raises(UnreadableSource), opened_table(path):
+        pass
+    with pytest.raises(UnreadableSource):
+        register_table(path, policy, output=tmp_path / "out.parquet")
 
 
 def test_lines_that_end_in_carriage_returns_are_lines(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import secrets
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,7 +14,8 @@ from discreet.answer.bounded_queries import keyed_hash
 from discreet.answer.identity import RANK
 from discreet.answer.schemas import conform_table, declared_schema
 from discreet.answer.tables import REGISTRATION_SUFFIX, ReadOptions
-from discreet.engines.connect import is_untyped_source, label_of, open_table
+from discreet.engines import files
+from discreet.engines.connect import is_untyped_source, label_of, open_table, opened_table
 from discreet.engines.duckdb import DuckDB
 from discreet.errors import UnknownColumn, WrongUsage
 from discreet.measure.roles import select_table
@@ -54,6 +56,7 @@ def register_table(
     if output.suffix != ".parquet":
         raise WrongUsage("A registered table is a Parquet file. Name the output FILE.parquet.")
     require_writable_path(output, may_exist=force)
+    _check_lines(source, table, reading or {})
     schema = None
     if is_untyped_source(source):
         schema = declared_schema(select_table(policy, label=label_of(source), name=table))
@@ -72,13 +75,8 @@ def register_table(
             raise UnknownColumn(f"The unit '{said.unit}' is not in {opened.label}.")
         every = opened.engine.columns(opened.relation)  # also what no policy declares
         columns = [build.column(column.name) for column in every]
-        number = exp.Window(
-            this=exp.RowNumber(),
-            partition_by=[build.column(said.unit)],
-            order=exp.Order(expressions=[exp.Ordered(this=keyed_hash(columns), nulls_first=False)]),
-        )
-        ranked = exp.cast(number, exp.DataType.Type.INT)
-        query = build.select(*columns, build.alias_as(ranked, RANK), source=opened.relation.copy())
+        ranked = build.alias_as(_rank_of(columns, said.unit), RANK)
+        query = build.select(*columns, ranked, source=opened.relation.copy())
         rows = _write_parquet(opened.engine, query, output)
         told = {
             "rank": RANK,
@@ -90,6 +88,24 @@ def register_table(
     finally:
         opened.engine.close()
     return RegisteredTable(str(source), str(output), said.name, said.unit, rows)
+
+
+def _rank_of(columns: Sequence[exp.Column], unit: str) -> exp.Expr:
+    number = exp.Window(
+        this=exp.RowNumber(),
+        partition_by=[build.column(unit)],
+        order=exp.Order(expressions=[exp.Ordered(this=keyed_hash(columns), nulls_first=False)]),
+    )
+    return exp.cast(number, exp.DataType.Type.INT)
+
+
+def _check_lines(source: str | Path, table: str | None, reading: ReadOptions) -> None:
+    """Read a CSV file as `assess` does, which refuses lines that questions would have to put right."""
+    if str(source) == files.STANDARD_INPUT or not is_untyped_source(source):
+        return
+    if files.file_kind(files.find_files(str(source))[0]) == "csv":
+        with opened_table(source, table=table, **reading):
+            pass
 
 
 def _write_parquet(engine: DuckDB, query: exp.Select, output: Path) -> int:

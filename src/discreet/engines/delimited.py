@@ -63,7 +63,8 @@ def open_delimited(
     if first.encoding == "utf-8":
         for path in paths:
             _refuse_other_encodings(path)
-    raw = engine.view(build.select(exp.Star(), source=_read_csv(paths, first)), hint="raw")
+    texts = build.select(exp.Star(), source=_read_csv(paths, first))
+    raw = engine.view(_without_blank_lines(texts, first), hint="raw")
     types = _guess_column_types(paths, first, engine=engine, raw=raw)
     columns = [
         build.alias_as(convert_column(build.column(name), types[name]), name)
@@ -100,7 +101,7 @@ def open_declared_csv(
                 path,
                 encoding=dialect.encoding,
                 folder=folder,
-                lone_returns=_has_return_lines(path, dialect.encoding),
+                line_end=_line_end(path, dialect.encoding),
             )
             for path in paths
         ]
@@ -109,9 +110,18 @@ def open_declared_csv(
             build.alias_as(cast_declared(build.column(name), one), name)
             for name, one in columns.items()
         ]
-        return build.select(*wanted, source=source)
+        return _without_blank_lines(build.select(*wanted, source=source), dialect)
 
     return engine.defer(types_of(columns), read)
+
+
+def _without_blank_lines(query: exp.Select, dialect: Dialect) -> exp.Select:
+    """Return rows without those of blank lines: in one column, an empty text is written `""`."""
+    match dialect.names:
+        case (name,):
+            return query.where(exp.Not(this=build.is_null(build.column(name))))
+        case _:
+            return query
 
 
 # A line that is not a row of the table is cut, padded or left out without affecting another line:
@@ -167,11 +177,15 @@ def header_dialect(path: Path, *, delimiter: str | None, encoding: str | None) -
     return _dialect_of(path, head, header, delimiter=delimiter, encoding=encoding, is_cut=False)
 
 
-def _has_return_lines(path: Path, encoding: str) -> bool:
-    """Whether the header ends in a carriage return alone, as on old Macs."""
-    head = _read_head(path, encoding)[0].lstrip("\r\n")
-    after = head[len(_first_record(head)) :]
-    return after.startswith("\r") and not after.lstrip("\r").startswith("\n")
+def _line_end(path: Path, encoding: str) -> str:
+    """Return what the header ends in, as all lines then do: CR alone as on old Macs, CRLF, or LF."""
+    head = _read_head(path, encoding)[0]
+    body = head.lstrip("\r\n")
+    after = body[len(_first_record(body)) :]
+    if after.startswith("\r") and not after.lstrip("\r").startswith("\n"):
+        return "\r"
+    # Blank lines before the header may end otherwise, and are counted as they are.
+    return "\r\n" if after.startswith("\r\n") and head == body else "\n"
 
 
 def _first_record(text: str) -> str:

@@ -13,8 +13,8 @@ import pyarrow as pa
 from discreet.errors import UnreadableSource
 
 CHUNK_BYTES = 1 << 22
-_LONE_RETURN = re.compile(r"\r(?!\n)")
-_LONE_RETURN_BYTES = re.compile(rb"\r(?!\n)")
+# What ends no line, by what the lines of a file end in.
+_STRAY = {"\n": r"\r(?!\n)", "\r\n": r"\r(?!\n)|(?<!\r)\n"}
 
 
 def open_byte_stream(path: Path) -> Any:
@@ -23,14 +23,16 @@ def open_byte_stream(path: Path) -> Any:
     return pa.input_stream(str(path), compression=compression)
 
 
-def as_utf8(path: Path, *, encoding: str, folder: Path, lone_returns: bool = False) -> Path:
+def as_utf8(path: Path, *, encoding: str, folder: Path, line_end: str = "\n") -> Path:
     """Return a file in UTF-8 with the text of `path`: that file, or a copy in `folder`.
 
     Bytes that are not valid text become U+FFFD, and carriage returns without a line feed become
-    blanks unless `lone_returns` end the lines, so that invalid bytes change only their own cell.
+    blanks unless they end the lines, so that invalid bytes change only their own cell. Where lines
+    end in both, line feeds without a carriage return become blanks as well.
     """
     is_plain = encoding == "utf-8" and path.suffix.lower() not in (".gz", ".zst")
-    if is_plain and _is_clean(path, lone_returns=lone_returns):
+    stray = _STRAY.get(line_end)
+    if is_plain and _is_clean(path, stray):
         return path
     handle, name = tempfile.mkstemp(dir=folder, prefix="clean-")
     decoder = codecs.getincrementaldecoder(encoding)(errors="replace")
@@ -43,10 +45,8 @@ def as_utf8(path: Path, *, encoding: str, folder: Path, lone_returns: bool = Fal
             while chunk := stream.read(CHUNK_BYTES):
                 text = held + _replace_invalid(decoder.decode(chunk))
                 held = "\r" if text.endswith("\r") else ""
-                text = text.removesuffix("\r")
-                file.write(text if lone_returns else _LONE_RETURN.sub(" ", text))
-            text = held + _replace_invalid(decoder.decode(b"", final=True))
-            file.write(text if lone_returns else _LONE_RETURN.sub(" ", text))
+                file.write(_without(stray, text.removesuffix("\r")))
+            file.write(_without(stray, held + _replace_invalid(decoder.decode(b"", final=True))))
     except (OSError, pa.ArrowException):
         damaged = True
     else:
@@ -56,21 +56,26 @@ def as_utf8(path: Path, *, encoding: str, folder: Path, lone_returns: bool = Fal
     return Path(name)
 
 
+def _without(stray: str | None, text: str) -> str:
+    return text if stray is None else re.sub(stray, " ", text)
+
+
 def _replace_invalid(text: str) -> str:
     return text.encode("utf-8", errors="replace").decode("utf-8")
 
 
-def _is_clean(path: Path, *, lone_returns: bool) -> bool:
+def _is_clean(path: Path, stray: str | None) -> bool:
     decoder, held = codecs.getincrementaldecoder("utf-8")(), b""
+    pattern = None if stray is None else re.compile(stray.encode())
     try:
         with open_byte_stream(path) as stream:
             while chunk := bytes(stream.read(CHUNK_BYTES)):
                 decoder.decode(chunk)
                 whole = held + chunk
                 held = b"\r" if whole.endswith(b"\r") else b""
-                if not lone_returns and _LONE_RETURN_BYTES.search(whole.removesuffix(b"\r")):
+                if pattern is not None and pattern.search(whole.removesuffix(b"\r")):
                     return False
             decoder.decode(b"", final=True)
     except UnicodeDecodeError:
         return False
-    return lone_returns or not held
+    return pattern is None or not held
