@@ -108,6 +108,10 @@ def _known_heads(folder: Path, made: Path) -> list[Mapping[str, str]]:
     if (folder / JOURNAL).is_file():
         with closing(Journal(folder / JOURNAL)) as journal:
             found.append(journal.newest_heads())
+    if (folder / LEDGER).is_file():
+        with closing(Ledger(folder / LEDGER)) as ledger:
+            known = ledger.known_heads()
+        found.append({name: head.text for name, head in known.items() if name == "control"})
     settings = read_settings(folder if folder.is_dir() else made)
     found += [witnessed_heads(settings.data / path) for path in settings.audit.witness]
     return [heads for heads in found if heads]

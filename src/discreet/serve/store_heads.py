@@ -1,8 +1,8 @@
 """The head of each store, stored in the others: a store reset to an earlier state is detected.
 
-The journal's entries and checkpoints hold the heads of control store and ledger, and the control store
-those of ledger and journal. Copies of checkpoints at a witness also detect a folder that was reset
-as a whole.
+Each store holds the heads of the other two: the journal in entries and checkpoints, the control store in
+documents, the ledger in its own head. So one or two of them that were reset are detected. Copies of
+checkpoints at a witness also detect a folder that was reset as a whole.
 """
 
 from __future__ import annotations
@@ -48,9 +48,14 @@ class ServerStores:
         }
 
     def pin(self) -> None:
-        """Store the heads of ledger and journal in the control store."""
+        """Store the heads in control store and ledger, each that of the other and that of the journal."""
         self._pin_head("ledger", self.ledger.newest_head())
         self._pin_head("journal", self.journal.newest_head())
+        self._store_in_ledger("control", "journal")
+
+    def pin_rights(self) -> None:
+        """Store the head of the control store in the ledger."""
+        self._store_in_ledger("control")
 
     def behind(self, *, key: Ed25519PublicKey | None = None) -> dict[str, str]:
         """Return which stores are behind what others know of them, each with the evidence."""
@@ -59,6 +64,11 @@ class ServerStores:
             pinned = self.control.get(KIND, place_name(self.settings, name))
             if pinned is not None and not self._store(name).includes(StoreHead(**pinned)):
                 found[name] = "the control store knows of entries that it does not have"
+        known = self.ledger.known_heads()
+        for name in ("control", "journal"):
+            head = known.get(self._ledger_name(name))
+            if head is not None and not self._store(name).includes(head):
+                found[_NOUNS.get(name, name)] = "the ledger knows of changes that it does not have"
         if behind := self._behind_heads(self.journal.newest_heads()):
             found |= dict.fromkeys(behind, "the journal knows of changes that it does not have")
         for path in self.settings.audit.witness:
@@ -69,6 +79,7 @@ class ServerStores:
         """Make all of them count as the latest, whatever the others know."""
         for name in ("ledger", "journal"):
             self.control.delete(KIND, place_name(self.settings, name))
+        self.ledger.forget_heads([self._ledger_name(name) for name in ("control", "journal")])
         for path in self.settings.audit.witness:
             where = self.settings.data / path
             self.control.put(KIND, f"witness {where}", {"checkpoints": len(_read_witness(where))})
@@ -84,6 +95,16 @@ class ServerStores:
         place = place_name(self.settings, name)
         if self.control.get(KIND, place) != new:
             self.control.update(KIND, place, change)
+
+    def _store_in_ledger(self, *names: str) -> None:
+        self.ledger.remember_heads(
+            {self._ledger_name(name): self._store(name).newest_head() for name in names}
+        )
+
+    def _ledger_name(self, name: str) -> str:
+        """Return under which name the ledger knows a store; other servers may share the ledger."""
+        is_own = self.settings.ledger is None
+        return name if is_own else f"{name} {self._store(name).identity}"
 
     def _store(self, name: str) -> AuthenticatedStore:
         return {"control": self.control, "ledger": self.ledger, "journal": self.journal}[name]

@@ -12,13 +12,14 @@ from typing import Any
 from sqlalchemy import Connection, bindparam, insert, select, update
 
 from discreet.dp.budget import Budget, Price
-from discreet.dp.ledger.schema import SCHEMA, entry, head
+from discreet.dp.ledger.schema import FORMAT, NO_HEADS, SCHEMA, entry, head
 from discreet.dp.ledger.units import Units
 from discreet.errors import LedgerFailed, WrongUsage
 from discreet.stores.seal import renew_seal, require_seal, seal_of
 
+_UNTIMED = ""  # the time of entries that no question made
 # Statements are built once: building one takes longer than running it.
-_HEAD = select(head.c.sequence, head.c.hash, head.c.closed)
+_HEAD = select(head.c.sequence, head.c.hash, head.c.closed, head.c.known_heads)
 _LAST = _HEAD.with_for_update()
 _KNOWN = select(entry.c.hash).where(entry.c.sequence == bindparam("this"))
 _ADD = insert(entry)
@@ -29,6 +30,7 @@ _MOVE = (
         sequence=bindparam("new_sequence"),
         hash=bindparam("new_hash"),
         closed=bindparam("new_closed"),
+        known_heads=bindparam("new_known_heads"),
     )
 )
 
@@ -46,16 +48,23 @@ class LedgerLine:
 
 @dataclass(frozen=True)
 class LedgerHead:
-    """The number and the hash of the last entry, and why nothing may be spent, if so."""
+    """The number and the hash of the last entry, why nothing may be spent, if so, and other stores' heads."""
 
     sequence: int
     hash: str
     closed: str = ""
+    known_heads: str = NO_HEADS
+
+    @property
+    def is_former(self) -> bool:
+        """Whether the ledger is one of format 3, in which drafts, sightings and key are no entries."""
+        return not self.known_heads
 
     @property
     def state(self) -> str:
         """What is sealed."""
-        return f"{self.sequence} {self.hash} {self.closed}"
+        entered = f"{self.sequence} {self.hash} {self.closed}"
+        return entered if self.is_former else f"{FORMAT} {self.known_heads} {entered}"
 
 
 def take_head(connection: Connection) -> LedgerHead:
@@ -82,7 +91,7 @@ def is_known(connection: Connection, sequence: int, digest: str) -> bool:
 def _make_head(row: Any) -> LedgerHead:
     if row is None:
         raise LedgerFailed("The ledger has lost its head. Restore it from a backup.")
-    return LedgerHead(row.sequence, row.hash, row.closed)
+    return LedgerHead(row.sequence, row.hash, row.closed, row.known_heads)
 
 
 def append_lines(
@@ -93,9 +102,14 @@ def append_lines(
     rows: list[dict[str, Any]] = []
     for line in lines:
         digest = hash_line(now.hash, now.sequence + 1, line)
-        now = LedgerHead(now.sequence + 1, digest, now.closed)
+        now = replace(now, sequence=now.sequence + 1, hash=digest)
         rows.append({"sequence": now.sequence, "hash": now.hash, **vars(line)})
     connection.execute(_ADD, rows)
+    move_head(connection, last, now)
+
+
+def move_head(connection: Connection, last: LedgerHead, now: LedgerHead) -> None:
+    """Replace the head, and seal it if the ledger has a key."""
     moved = connection.execute(
         _MOVE,
         {
@@ -104,6 +118,7 @@ def append_lines(
             "new_sequence": now.sequence,
             "new_hash": now.hash,
             "new_closed": now.closed,
+            "new_known_heads": now.known_heads,
         },
     )
     if moved.rowcount != 1:
@@ -163,6 +178,28 @@ def answer_line(key: str, at: datetime, *, answer: bytes) -> LedgerLine:
     """Return the entry of a stored answer."""
     digest = hashlib.sha256(answer).hexdigest()
     return LedgerLine(format_utc_time(at), "answer", None, key, _to_json({"sha256": digest}))
+
+
+def draft_line(account: str, content: str) -> LedgerLine:
+    """Return the entry of what was drafted once for an account."""
+    digest = hashlib.sha256(content.encode()).hexdigest()
+    return LedgerLine(_UNTIMED, "pin", account, None, _to_json({"sha256": digest}))
+
+
+def sighting_line(place: str, source: str, *, at: datetime | None) -> LedgerLine:
+    """Return the entry of where a source was found."""
+    written = _UNTIMED if at is None else format_utc_time(at)
+    return LedgerLine(written, "sighting", None, place, _to_json({"source": source}))
+
+
+def secret_line(digest: str) -> LedgerLine:
+    """Return the entry of the hash of the key under which rows are hashed."""
+    return LedgerLine(_UNTIMED, "secret", None, None, _to_json({"hash": digest}))
+
+
+def format_line() -> LedgerLine:
+    """Return the entry that a ledger was brought to the present format."""
+    return LedgerLine(_UNTIMED, "format", None, None, _to_json({"format": FORMAT}))
 
 
 def parse_price(written: list[str | None]) -> Price:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
@@ -52,6 +52,8 @@ class Ledger(AuthenticatedStore):
         self._place = place
         self._secret: bytes | None = None
         self.writes = 0  # by this process
+        if self.head().is_former and not self.is_sealed:
+            self._store.write(self._verify_content)
 
     def head(self) -> LedgerHead:
         """Return the number and the hash of the last entry, and why it is closed, if it is."""
@@ -71,6 +73,26 @@ class Ledger(AuthenticatedStore):
         return head.identity == self.identity and self._store.read(
             lambda found: journal.is_known(found, head.sequence, head.hash)
         )
+
+    def known_heads(self) -> dict[str, StoreHead]:
+        """Return how far other stores were when the ledger was last told, by name."""
+        from discreet.dp.ledger import queries
+
+        return self._store.read(queries.known_heads)
+
+    def remember_heads(self, heads: Mapping[str, StoreHead]) -> None:
+        """Keep how far other stores are, unless they are known to be further."""
+        from discreet.dp.ledger import transactions
+
+        known = self.known_heads()
+        if not all(transactions.is_known(known.get(name), head) for name, head in heads.items()):
+            self._store.write(lambda connection: transactions.remember_heads(connection, heads))
+
+    def forget_heads(self, names: Collection[str]) -> None:
+        """Forget how far other stores were, since they count as the latest whatever they are."""
+        from discreet.dp.ledger import transactions
+
+        self._store.write(lambda connection: transactions.forget_heads(connection, names))
 
     def close_budget(self, reason: str, *, at: datetime) -> None:
         """Let every budget count as spent until `reopen`; what was answered stays answered."""
@@ -252,11 +274,12 @@ class Ledger(AuthenticatedStore):
         return not journal.read_head(connection).sequence
 
     def _seal_content(self, connection: Connection) -> None:
-        from discreet.dp.ledger import journal
+        from discreet.dp.ledger import journal, migration
 
+        migration.enter_kept(connection, journal.read_head(connection))
         journal.seal_head(connection, journal.read_head(connection))
 
     def _verify_content(self, connection: Connection) -> None:
-        from discreet.dp.ledger import journal
+        from discreet.dp.ledger import journal, migration
 
-        journal.take_head(connection)
+        migration.enter_kept(connection, journal.take_head(connection))

@@ -7,13 +7,15 @@ from datetime import datetime
 from fractions import Fraction
 from typing import Any
 
-from sqlalchemy import Connection, Row, inspect, select
+from sqlalchemy import Connection, Row, select
 
 from discreet.dp.accounting.conversion import epsilon_of_rho
 from discreet.dp.budget import Budget
 from discreet.dp.ledger import journal, schema, spending
 from discreet.dp.ledger.records import Account, LedgerEntry, RemainingBudget, SpentAmount, State
 from discreet.dp.ledger.units import PER_DELTA, PER_EPSILON, PER_RHO, Units, limits_in_units
+from discreet.stores import StoreHead
+from discreet.stores.authenticated import read_store_head
 
 
 def find_answer(connection: Connection, key: str) -> bytes | None:
@@ -25,9 +27,13 @@ def find_answer(connection: Connection, key: str) -> bytes | None:
 
 def find_pin(connection: Connection, account: str) -> str | None:
     """Return what was pinned for `account`."""
-    if not inspect(connection).has_table(schema.pin.name):  # an older ledger
-        return None
     return connection.scalar(select(schema.pin.c.content).where(schema.pin.c.account == account))
+
+
+def known_heads(connection: Connection) -> dict[str, StoreHead]:
+    """Return how far other stores were when the ledger was last told."""
+    written = journal.read_head(connection).known_heads or schema.NO_HEADS
+    return {name: read_store_head(text) for name, text in json.loads(written).items()}
 
 
 def remaining_budget(connection: Connection, account: Account) -> RemainingBudget:

@@ -7,10 +7,11 @@ from sqlalchemy import Column, Integer, LargeBinary, MetaData, Table, Text
 from discreet.errors import LedgerFailed
 from discreet.stores.schema import IS_STRICT, StoreSchema, WholeNumber, head_table
 
-FORMAT = 3  # 1 had no sources, 2 no seal
+FORMAT = 4  # 1 had no sources, 2 no seal, 3 drafts, sightings and key outside the chain
 APPLICATION = 0x64_63_72_74  # "dcrt": tells a ledger from any other SQLite file
 EVERYTHING_ELSE = ""  # the row of all parts that no question has named yet
 START = "0" * 64
+NO_HEADS = "{}"
 
 metadata = MetaData()
 
@@ -22,6 +23,8 @@ head = head_table(
     Column("sequence", WholeNumber, nullable=False),
     Column("hash", Text, nullable=False),
     Column("closed", Text, nullable=False),  # why nothing may be spent, empty when it may
+    # How far other stores were when the ledger was last told, as JSON; empty in a ledger of format 3.
+    Column("known_heads", Text, nullable=False),
 )
 
 account = Table(
@@ -119,6 +122,6 @@ SCHEMA = StoreSchema(
     without="No question is answered without it.",
     restore="Restore it from a backup, and count as spent whatever was answered since; do not start a "
     "new ledger for the same data.",
-    first={"sequence": 0, "hash": START, "closed": ""},
+    first={"sequence": 0, "hash": START, "closed": "", "known_heads": NO_HEADS},
     again="ask again",
 )

@@ -32,12 +32,11 @@ def read_secret(store: Store, place: str | Path) -> bytes:
     if beside is not None and store.read(_read_hash) is None:
         fresh = _write_key(beside, fresh)
     found = store.write(lambda connection: _settle_key(connection, fresh, is_kept=not is_file))
-    if beside is None:
-        return bytes.fromhex(found.partition(":")[2])
-    key = _load(beside)
-    if key is None or hashlib.sha256(key).hexdigest() != found.partition(":")[0]:
+    digest, _, kept = found.partition(":")
+    key = _load(beside) if beside is not None else bytes.fromhex(kept)
+    if key is None or hashlib.sha256(key).hexdigest() != digest:
         raise LedgerFailed(
-            f"The key {beside} is missing or is another ledger's, so that tables that were asked about "
+            f"The key {beside or 'of the ledger'} is missing or is another ledger's, so that tables that were asked about "
             "before cannot be recognized. No question is answered without it. Restore it from a backup."
         )
     return key
@@ -49,11 +48,12 @@ def _read_hash(connection: Connection) -> str | None:
 
 def _settle_key(connection: Connection, fresh: bytes, *, is_kept: bool) -> str:
     """Return the hash of the key and, where it is kept here, the key; write both if there are none."""
-    journal.take_head(connection)
+    last = journal.take_head(connection)
     row = connection.execute(select(_secret)).one_or_none()
     if row is None:
         digest, kept = hashlib.sha256(fresh).hexdigest(), fresh.hex() if is_kept else None
         connection.execute(insert(_secret).values(id=1, hash=digest, key=kept))
+        journal.append_lines(connection, last, [journal.secret_line(digest)])
         return f"{digest}:{kept or ''}"
     return f"{row.hash}:{row.key or ''}"
 

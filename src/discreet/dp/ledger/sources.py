@@ -47,6 +47,7 @@ def add_source(
     known = frozenset(connection.scalars(select(_source.c.id)))
     if seen is not None and known - {source.id} != seen - {source.id}:
         return False
+    lines: list[journal.LedgerLine] = []
     if source.id not in known:
         detail = describe_source(source)
         connection.execute(
@@ -65,11 +66,18 @@ def add_source(
             source.id,
             json.dumps(detail),
         )
-        journal.append_lines(connection, last, [line])
-    if place is not None:
+        lines.append(line)
+    if place is not None and _sighted_source(connection, place) != source.id:
         connection.execute(delete(_sighting).where(_sighting.c.place == place))
         connection.execute(insert(_sighting).values(place=place, source=source.id))
+        lines.append(journal.sighting_line(place, source.id, at=at))
+    if lines:
+        journal.append_lines(connection, last, lines)
     return True
+
+
+def _sighted_source(connection: Connection, place: str) -> str | None:
+    return connection.scalar(select(_sighting.c.source).where(_sighting.c.place == place))
 
 
 def describe_source(source: LedgerSource) -> dict[str, Any]:

@@ -1,19 +1,22 @@
-"""The two transactions that write: reserve and commit."""
+"""The transactions that write: reserve, commit, and what is kept beside them."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import json
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, replace
 from datetime import datetime
 from fractions import Fraction
 
 from sqlalchemy import Connection, bindparam, insert, select, update
 
 from discreet.dp.budget import Budget, Price
-from discreet.dp.ledger import journal, schema, spending
+from discreet.dp.ledger import journal, queries, schema, spending
 from discreet.dp.ledger.charges import Charge, InsufficientBudget
-from discreet.dp.ledger.journal import LedgerLine
+from discreet.dp.ledger.journal import LedgerHead, LedgerLine
 from discreet.dp.ledger.records import Reservation
 from discreet.errors import BudgetExceeded, LedgerFailed
+from discreet.stores import StoreHead
 
 _reservation, _account = schema.reservation, schema.account
 _IS_THIS = _reservation.c.key == bindparam("this")
@@ -78,13 +81,42 @@ def commit_answer(connection: Connection, reservation: Reservation, answer: byte
 
 def pin_content(connection: Connection, account: str, content: str) -> str:
     """Store `content` for `account` if there is none yet, and return the stored one."""
-    journal.take_head(connection)  # which orders all writers
-    schema.pin.create(connection, checkfirst=True)  # an older ledger has none
+    last = journal.take_head(connection)
     found = connection.scalar(select(schema.pin.c.content).where(schema.pin.c.account == account))
     if found is not None:
         return str(found)
     connection.execute(insert(schema.pin).values(account=account, content=content))
+    journal.append_lines(connection, last, [journal.draft_line(account, content)])
     return content
+
+
+def remember_heads(connection: Connection, heads: Mapping[str, StoreHead]) -> None:
+    """Keep how far other stores are, unless they are known to be further."""
+    last = journal.take_head(connection)
+    known = queries.known_heads(connection)
+    newer = {name: head for name, head in heads.items() if not is_known(known.get(name), head)}
+    if newer:
+        _keep_heads(connection, last, known | newer)
+
+
+def forget_heads(connection: Connection, names: Collection[str]) -> None:
+    """Forget how far other stores were."""
+    last = journal.take_head(connection)
+    known = queries.known_heads(connection)
+    kept = {name: head for name, head in known.items() if name not in names}
+    if kept != known:
+        _keep_heads(connection, last, kept)
+
+
+def is_known(known: StoreHead | None, head: StoreHead) -> bool:
+    """Return whether a store is known to be as far as `head`."""
+    return known is not None and known.is_at_least(head)
+
+
+def _keep_heads(connection: Connection, last: LedgerHead, heads: Mapping[str, StoreHead]) -> None:
+    """Replace all heads that are known of other stores."""
+    written = json.dumps({name: heads[name].text for name in sorted(heads)})
+    journal.move_head(connection, last, replace(last, known_heads=written))
 
 
 def close_budget(connection: Connection, *, reason: str, at: datetime) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, Row, select
 
 from discreet.dp.ledger import journal, schema, sources
 from discreet.dp.ledger.schema import EVERYTHING_ELSE
@@ -26,6 +26,9 @@ class _Replay:
     answers: dict[str, str] = field(default_factory=dict[str, str])
     keys: set[str] = field(default_factory=set[str])
     sources: dict[str, dict[str, Any]] = field(default_factory=dict[str, dict[str, Any]])
+    pins: dict[str, str] = field(default_factory=dict[str, str])
+    sightings: dict[str, str] = field(default_factory=dict[str, str])
+    secret: str | None = None
     closed: str = ""
 
     def follow(self, line: journal.LedgerLine) -> None:
@@ -39,6 +42,12 @@ class _Replay:
             self.sources[line.key] = detail
         elif line.kind in ("close", "reopen"):
             self.closed = detail["reason"] if line.kind == "close" else ""
+        elif line.kind == "pin" and line.account is not None:
+            self.pins[line.account] = detail["sha256"]
+        elif line.kind == "sighting" and line.key is not None:
+            self.sightings[line.key] = detail["source"]
+        elif line.kind == "secret":
+            self.secret = detail["hash"]
         elif line.account is not None and line.key is not None:
             self.keys.add(line.key)
             self._charge_account(line.account, detail["cells"], Units(*detail["cost"]))
@@ -72,7 +81,10 @@ def verify_ledger(connection: Connection) -> tuple[str | None, int]:
         return "its last entries are missing", now.sequence
     if last.closed != replay.closed:
         return "whether it may be spent from is not what was entered", now.sequence
-    return _compare(connection, replay), now.sequence
+    fault = _compare(connection, replay)
+    if fault is None and not last.is_former:
+        fault = _compare_kept(connection, replay)
+    return fault, now.sequence
 
 
 def _read_lines(connection: Connection) -> Iterator[tuple[int, str, journal.LedgerLine]]:
@@ -108,3 +120,29 @@ def _compare(connection: Connection, replay: _Replay) -> str | None:
     } != replay.sources:
         return "a table that was asked about is missing or was changed"
     return None
+
+
+def _compare_kept(connection: Connection, replay: _Replay) -> str | None:
+    """Return what is wrong with drafts, sightings and the key, if anything is."""
+    pins = {
+        row.account: hashlib.sha256(row.content.encode()).hexdigest()
+        for row in connection.execute(select(schema.pin))
+    }
+    if pins != replay.pins:
+        return "what was drafted for a table (discreet_pin) is missing or was changed"
+    sightings = {row.place: row.source for row in connection.execute(select(schema.sighting))}
+    if sightings != replay.sightings:
+        return "where a table was found (discreet_sighting) is missing or was changed"
+    secret = connection.execute(select(schema.secret)).one_or_none()
+    if (None if secret is None else secret.hash) != replay.secret or _is_another_key(secret):
+        return "the key of its samples (discreet_secret) is missing or was changed"
+    return None
+
+
+def _is_another_key(secret: Row[Any] | None) -> bool:
+    if secret is None or secret.key is None:
+        return False
+    try:
+        return hashlib.sha256(bytes.fromhex(secret.key)).hexdigest() != secret.hash
+    except ValueError:
+        return True

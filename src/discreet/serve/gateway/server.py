@@ -389,4 +389,6 @@ class Server:
         if done != self._recorded_writes:
             event = replace(event, heads=self.stores.heads())
         self.journal.record(event)
+        if self._recorded_writes is None or done[0] != self._recorded_writes[0]:
+            self.stores.pin_rights()
         self._recorded_writes = done
