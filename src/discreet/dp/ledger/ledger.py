@@ -85,7 +85,9 @@ class Ledger(AuthenticatedStore):
         from discreet.dp.ledger import transactions
 
         known = self.known_heads()
-        if not all(transactions.is_known(known.get(name), head) for name, head in heads.items()):
+        if not all(
+            transactions.is_head_known(known.get(name), head) for name, head in heads.items()
+        ):
             self._store.write(lambda connection: transactions.remember_heads(connection, heads))
 
     def forget_heads(self, names: Collection[str]) -> None:

@@ -94,7 +94,7 @@ def remember_heads(connection: Connection, heads: Mapping[str, StoreHead]) -> No
     """Keep how far other stores are, unless they are known to be further."""
     last = journal.take_head(connection)
     known = queries.known_heads(connection)
-    newer = {name: head for name, head in heads.items() if not is_known(known.get(name), head)}
+    newer = {name: head for name, head in heads.items() if not is_head_known(known.get(name), head)}
     if newer:
         _keep_heads(connection, last, known | newer)
 
@@ -108,7 +108,7 @@ def forget_heads(connection: Connection, names: Collection[str]) -> None:
         _keep_heads(connection, last, kept)
 
 
-def is_known(known: StoreHead | None, head: StoreHead) -> bool:
+def is_head_known(known: StoreHead | None, head: StoreHead) -> bool:
     """Return whether a store is known to be as far as `head`."""
     return known is not None and known.is_at_least(head)
 
