@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
 from sqlglot import exp
 
@@ -123,12 +123,6 @@ class StatementAnalysis:
             trail=(*self.trail, step),
         )
 
-    def query(self, tree: exp.Expr, scope: Scope) -> list[ScopeField]:
-        """Check a subquery in an expression and return its columns."""
-        from discreet.guard.rewrite.queries import read_finished
-
-        return read_finished(self, tree, scope)
-
     def is_lenient(self) -> bool:
         """Whether a double-quoted word that is not a column is a string."""
         return self.subject.settings.get("discreet.lenient", "").lower() in (
@@ -157,6 +151,9 @@ class StatementAnalysis:
 
 Rule: TypeAlias = Callable[[StatementAnalysis, exp.Expr, ExpressionContext], InferredType]
 RULES: dict[type[exp.Expr], Rule] = {}
+QueryRule: TypeAlias = Callable[[StatementAnalysis, exp.Expr, Scope], list[ScopeField]]
+QUERY_RULES: dict[type[exp.Expr], QueryRule] = {}
+_QueryRule = TypeVar("_QueryRule", bound=QueryRule)
 
 
 def rule(*classes: type[exp.Expr]) -> Callable[[Rule], Rule]:
@@ -167,6 +164,24 @@ def rule(*classes: type[exp.Expr]) -> Callable[[Rule], Rule]:
         return function
 
     return register
+
+
+def query_rule(*classes: type[exp.Expr]) -> Callable[[_QueryRule], _QueryRule]:
+    """Register the check of some classes of queries."""
+
+    def register(function: _QueryRule) -> _QueryRule:
+        QUERY_RULES.update(dict.fromkeys(classes, function))
+        return function
+
+    return register
+
+
+def read_subquery(reading: StatementAnalysis, tree: exp.Expr, scope: Scope) -> list[ScopeField]:
+    """Check a query inside another one or an expression, and return its columns."""
+    found = QUERY_RULES.get(type(tree))
+    if found is None:
+        raise unsupported_feature("This query")
+    return found(reading, tree, scope)
 
 
 def infer_type(

@@ -15,6 +15,7 @@ from discreet.guard.rewrite.analysis import (
     mark_fallible,
     mark_resolved,
     place_moment,
+    read_subquery,
     rule,
     settle_literal,
 )
@@ -219,7 +220,7 @@ def match_kinds(
 def _read_exists(
     reading: StatementAnalysis, node: exp.Expr, place: ExpressionContext
 ) -> InferredType:
-    reading.query(node.this, Scope(parent=place.scope))
+    read_subquery(reading, node.this, Scope(parent=place.scope))
     return _BOOLEAN
 
 
@@ -227,7 +228,7 @@ def _read_exists(
 def _read_subquery(
     reading: StatementAnalysis, node: exp.Expr, place: ExpressionContext
 ) -> InferredType:
-    fields = reading.query(node.this, Scope(parent=place.scope))
+    fields = read_subquery(reading, node.this, Scope(parent=place.scope))
     if len(fields) != 1:
         raise StatementFailed("42601", "subquery must return only one column")
     return InferredType(fields[0].kind, fields[0].weight)

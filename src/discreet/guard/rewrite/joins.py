@@ -11,7 +11,12 @@ from discreet.errors import StatementFailed
 from discreet.guard.access.authority import Relation
 from discreet.guard.access.names import find_relation
 from discreet.guard.rewrite.allowed import unsupported_feature
-from discreet.guard.rewrite.analysis import ExpressionContext, StatementAnalysis, infer_type
+from discreet.guard.rewrite.analysis import (
+    ExpressionContext,
+    StatementAnalysis,
+    infer_type,
+    read_subquery,
+)
 from discreet.guard.rewrite.expressions import check_condition, match_kinds
 from discreet.guard.rewrite.kinds import InferredType, kind_named
 from discreet.guard.rewrite.operators import check_comparison
@@ -178,9 +183,7 @@ def resolve_relation(reading: StatementAnalysis, schema: str | None, name: str) 
 def _read_derived(
     reading: StatementAnalysis, node: exp.Expr, query: exp.Expr, around: Scope
 ) -> RangeTableEntry:
-    from discreet.guard.rewrite.queries import read_finished
-
-    fields = read_finished(reading, query, Scope(parent=around))
+    fields = read_subquery(reading, query, Scope(parent=around))
     name, fields = _apply_alias(node, fields, "")
     handle = reading.handles.new(name or "query")
     node.set("alias", exp.TableAlias(this=exp.to_identifier(handle, quoted=True)))

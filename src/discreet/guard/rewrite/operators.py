@@ -13,6 +13,7 @@ from discreet.guard.rewrite.analysis import (
     StatementAnalysis,
     infer_type,
     mark_fallible,
+    read_subquery,
     rule,
     settle_literal,
 )
@@ -99,7 +100,7 @@ def _compare_with_query(
     if not isinstance(query, (exp.Query, exp.Values)):
         raise unsupported_feature("ANY or ALL of an array", "Use IN with a list of values.")
     found = [infer_type(reading, left, place) for left in lefts]
-    fields = reading.query(query, Scope(parent=place.scope))
+    fields = read_subquery(reading, query, Scope(parent=place.scope))
     if len(fields) != len(lefts):
         few = "few" if len(fields) < len(lefts) else "many"
         raise StatementFailed("42601", f"subquery has too {few} columns")

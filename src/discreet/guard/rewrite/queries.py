@@ -16,6 +16,7 @@ from discreet.guard.rewrite.analysis import (
     StatementAnalysis,
     infer_type,
     mark_resolved,
+    query_rule,
     settle_literal,
 )
 from discreet.guard.rewrite.calls import window_parts
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from discreet.guard.rewrite.scope import Origin
 
 
+@query_rule(exp.Select, exp.Union, exp.Intersect, exp.Except, exp.Subquery)
 def read_finished(
     reading: StatementAnalysis, tree: exp.Expr, scope: Scope, *, is_top: bool = False
 ) -> list[ScopeField]:
