@@ -33,7 +33,7 @@ _HOMES = {
     "open_table": "discreet.engines.connect",
 }
 
-# What is called otherwise where it lives: `discreet.open` reads well, a module's `open` is a trap.
+# Names that differ in their module: a module-level `open` would shadow the builtin.
 _CALLED = {"open": "open_curator"}
 
 __all__ = [

@@ -15,7 +15,7 @@ class DiscreetError(Exception):
 
 
 class Bug(DiscreetError):
-    """A state that cannot happen, happened: please report it with the command you ran."""
+    """An impossible state was reached: please report it with the command you ran."""
 
     code = "bug"
 
@@ -63,7 +63,7 @@ class LockedSource(DiscreetError):
 
 
 class EngineFailed(DiscreetError):
-    """The engine refused a statement; its own words are withheld because they may quote data."""
+    """The engine refused a statement; its message is withheld because it may quote data."""
 
     code = "engine-failed"
 
@@ -122,7 +122,7 @@ class InvalidCriterion(DiscreetError):
 
 
 class CriteriaUnreachable(DiscreetError):
-    """No recoding of this table meets the criteria; the message says how far one can get."""
+    """No recoding of this table meets the criteria; the message shows what is reachable."""
 
     code = "criteria-unreachable"
     exit_code = 3
@@ -136,7 +136,7 @@ class InvalidStep(DiscreetError):
 
 
 class ReleaseFailed(DiscreetError):
-    """A release, read again after it was written, does not meet its criteria: it was taken back."""
+    """A release, read again after it was written, does not meet its criteria: it was withdrawn."""
 
     code = "release-failed"
     exit_code = 3
@@ -145,7 +145,7 @@ class ReleaseFailed(DiscreetError):
 class RiskNotTolerated(DiscreetError):
     """Attacks learn more from what was made than the policy tolerates: it was not published.
 
-    `findings` tells what they learned; the message holds shares only.
+    `findings` holds what they learned; the message holds shares only.
     """
 
     code = "risk-not-tolerated"
@@ -199,7 +199,7 @@ class KeyInUse(DiscreetError):
 
 
 class UnkeyedHash(DiscreetError):
-    """A plain hash was asked for as a pseudonym; whoever can guess a value can undo it."""
+    """A plain hash was requested as a pseudonym; it is undone by guessing values."""
 
     code = "unkeyed-hash"
     exit_code = 2
@@ -220,26 +220,26 @@ class InvalidQuestion(DiscreetError):
 
 
 class QuestionRefused(DiscreetError):
-    """The question has no private answer here; the message says why and what can be asked instead."""
+    """The question has no private answer here; the message gives the reason and an alternative."""
 
     code = "question-refused"
     exit_code = 4
 
 
 class UndeclaredKind(QuestionRefused):
-    """A column is asked about of which the policy does not say what its values are."""
+    """The policy declares no kind for a column of the question."""
 
     code = "undeclared-kind"
 
 
 class UndeclaredUnit(QuestionRefused):
-    """Nobody declared whose a table's rows are, and a column of it looks like the key of a person."""
+    """The unit of a table is not declared, and a column looks like the key of a person."""
 
     code = "undeclared-unit"
 
 
 class NoBounds(QuestionRefused):
-    """A number is summed whose smallest and largest value nobody declared."""
+    """A number is summed that has no declared bounds."""
 
     code = "no-bounds"
 
@@ -272,10 +272,10 @@ class InvalidMechanism(DiscreetError):
 
 
 class StatementFailed(DiscreetError):
-    """A statement was refused or failed; `sqlstate` says how, in PostgreSQL's words.
+    """A statement was refused or failed; `sqlstate` is PostgreSQL's code of the reason.
 
-    The message is safe to show to whoever sent the statement: it holds their own words and names
-    they may know, never a value from a table and never an engine's text.
+    The message is safe to show to the client: it holds the client's own words and names that the
+    client may know, never a value from a table and never an engine's text.
     """
 
     code = "statement-failed"
@@ -288,7 +288,7 @@ class StatementFailed(DiscreetError):
 
 
 class AccessDenied(StatementFailed):
-    """Whoever sent the statement may not do that; `reason` is for the journal and the custodian."""
+    """The user lacks the privilege; `reason` is for the journal and the custodian."""
 
     code = "access-denied"
     exit_code = 4
@@ -312,14 +312,14 @@ class StoreFailed(DiscreetError):
 
 
 class JournalBroken(DiscreetError):
-    """The journal is not what was written: an entry was changed, removed or put in."""
+    """The journal is not what was written: an entry was changed, removed or inserted."""
 
     code = "journal-broken"
     exit_code = 3
 
 
 class LoginFailed(DiscreetError):
-    """Whoever knocked is not let in; the message is the same whatever the reason."""
+    """The login was refused; the message is the same for every reason."""
 
     code = "login-failed"
     exit_code = 4
@@ -339,7 +339,7 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
     >>> did_you_mean("nope.csv", ["voters.csv"]), did_you_mean("voter.csv", ["voters.csv"])
     (" It is one of: 'voters.csv'.", " Did you mean 'voters.csv'?")
     """
-    choices = sorted(set(known) - {word})  # a link to nowhere is listed, and yet not there
+    choices = sorted(set(known) - {word})  # a broken link is listed, although it does not exist
     ending = "".join(word.lower().rpartition(".")[1:]) if "." in word else ""
     if not any(choice.lower().endswith(ending) for choice in choices):
         ending = ""

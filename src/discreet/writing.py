@@ -1,4 +1,4 @@
-"""Files are written whole or not at all, and private ones for their owner only."""
+"""Atomic writing of files, and private files that only their owner can read."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _WRITABLE_BY_OTHERS = stat.S_IWGRP | stat.S_IWOTH
 
 @contextmanager
 def private_files() -> Generator[None]:
-    """Let this process make every file and folder for its owner only, whichever library makes it."""
+    """Make every file and folder of this process for its owner only, in all libraries."""
     before = os.umask(0o077)
     try:
         yield
@@ -48,14 +48,14 @@ def require_private(path: Path, *, may_be_read: bool = False) -> None:
     """Refuse a file or folder that others can change or, unless `may_be_read`, read.
 
     Raises:
-        UnprotectedFile: they can; the message shows the command that ends it.
+        UnprotectedFile: they can; the message shows the command that corrects it.
     """
     if os.name != "posix":
         return
     try:
         mode = path.stat().st_mode
     except OSError:
-        return  # what is not there, whoever opens it will say
+        return  # opening the file reports that it is missing
     if mode & (_WRITABLE_BY_OTHERS if may_be_read else _OTHERS):
         raise _unprotected_file(path, mode)
 
@@ -66,7 +66,7 @@ def _unprotected_file(path: Path, mode: int) -> UnprotectedFile:
     wanted = "700" if stat.S_ISDIR(mode) else "600"
     return UnprotectedFile(
         f"Others on this machine can {act} the {what} {path} (mode {stat.S_IMODE(mode):04o}). Find "
-        f"out whether somebody did, then run: chmod {wanted} {shlex.quote(str(path))}"
+        f"out whether it was done, then run: chmod {wanted} {shlex.quote(str(path))}"
     )
 
 
@@ -84,7 +84,7 @@ def require_writable_path(path: Path, *, may_exist: bool = True) -> None:
 
 
 def write_private_file(path: Path, content: bytes, *, may_exist: bool) -> None:
-    """Write a secret that only its owner can read, whole or not at all."""
+    """Write a secret atomically, readable by its owner only."""
     require_writable_path(path)
     beside = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
     try:
@@ -96,7 +96,7 @@ def write_private_file(path: Path, content: bytes, *, may_exist: bool) -> None:
         if may_exist:
             beside.replace(path)
         else:
-            path.hardlink_to(beside)  # fails if somebody wrote the file meanwhile
+            path.hardlink_to(beside)  # fails if the file was written meanwhile
     except FileExistsError:
         raise OutputRefused(f"{path} exists and is not replaced. Name another file.") from None
     except OSError as error:
@@ -108,7 +108,7 @@ def write_private_file(path: Path, content: bytes, *, may_exist: bool) -> None:
 
 
 def write_atomically(path: Path, text: str) -> None:
-    """Write `text` so that whoever opens `path` sees the old file or the new one, never a part."""
+    """Write `text` atomically: a reader sees the old file or the new one, never a part."""
     require_writable_path(path)
     beside = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
     try:

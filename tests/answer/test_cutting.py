@@ -75,11 +75,11 @@ def test_it_is_told_through_real_noise() -> None:
 
 
 def test_where_noise_hides_it_nothing_else_is_claimed() -> None:
-    """One person with very many rows cannot be told of: that would be about that person."""
+    """One person with very many rows cannot be determined of: that would be about that person."""
     with _curator({1: 5000, 2: 1}) as curator:
         (cut,) = curator.ask("SELECT count(*) FROM trips", epsilon="0.01").cut_off
     if cut.share is None:  # but with a chance of about 1 %, that noise looks like people
-        assert "cannot be told" in (cut.caution or "")
+        assert "cannot be determined" in (cut.caution or "")
 
 
 def test_rows_that_all_count_are_not_cautioned_about(monkeypatch: pytest.MonkeyPatch) -> None:

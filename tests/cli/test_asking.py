@@ -97,7 +97,7 @@ def test_a_question_that_is_cached_costs_nothing(
     shown = capsys.readouterr()
     assert "Spent epsilon 0.5. Left: epsilon 9.5 and delta 1e-5." in shown.out
     assert "Spent nothing: this question was answered before." in shown.out
-    assert "Nobody declared a budget for 'data', so that it is epsilon 10" in shown.err
+    assert "No budget is declared for 'data', so that it is epsilon 10" in shown.err
     assert run_command(["budget", "--verify"]) == 0
     shown = capsys.readouterr()
     assert shown.out.count("SELECT COUNT(*) FROM data") == 1

@@ -1,1 +1,1 @@
-"""Question in, private answer out: SQL text to a plan, a plan to a noisy answer with its error and its price."""
+"""Private answers to SQL: a statement becomes a plan, the plan a noisy answer with its error."""

@@ -19,7 +19,7 @@ from discreet.policy import answer_model, model
 if TYPE_CHECKING:
     from discreet.answer.plan import Plan
 
-# What a table has for which nobody declared a budget. Above 10 there is little protection left.
+# The budget of a table that declares none. An epsilon above 10 protects little.
 DEFAULT_BUDGET = Budget(Fraction(10), Fraction(1, 100_000))
 
 
@@ -36,27 +36,25 @@ def charged_accounts(
     Args:
         plan: What is asked.
         policy: The policy, for a budget of all tables together.
-        analyst: Who asks.
+        analyst: The analyst who sent the question.
         at: When, for budgets that are renewed.
-        identities: Who pays for a table, by its account; by default it has no others.
+        identities: The accounts that pay for a table, by its account; by default only its own.
     """
     common = policy.budget if policy else None
     leaves = (*plan.private_queries, *(search.plan for search in plan.searches))
     accounts: list[Account] = []
-    for touch in _merge_touches(
-        touch for leaf in leaves for touch in leaf.private_query.rows.touches
-    ):
-        said = touch.held.policy.budget if touch.held.policy else None
+    for touch in _merge_touches(touch for leaf in leaves for touch in leaf.private_query.rows.touches):
+        declared = touch.held.policy.budget if touch.held.policy else None
         cells = _qualify_cells(touch)
         found = (identities or {}).get(touch.held.account) or TableIdentity((touch.held.account,))
         if not found.is_own:
-            # Neither the budget, its period nor the division into parts is the asker's to declare.
+            # The analyst declares neither the budget, nor its period, nor the division into parts.
             accounts += [Account(name, DEFAULT_BUDGET) for name in found.accounts]
             continue
         own, *others = found.accounts
-        budget = exact_budget(said) if said else DEFAULT_BUDGET
-        if said is not None:
-            accounts += _budget_accounts(own, said, cells, analyst=analyst, at=at)
+        budget = exact_budget(declared) if declared else DEFAULT_BUDGET
+        if declared is not None:
+            accounts += _budget_accounts(own, declared, cells, analyst=analyst, at=at)
         elif common is None:
             accounts.append(Account(own, DEFAULT_BUDGET, cells))
         elif policy is not None and policy.id is None:
@@ -73,11 +71,11 @@ def charged_accounts(
 def with_known_budgets(
     accounts: list[Account], ledger: Ledger, identities: Iterable[TableIdentity]
 ) -> list[Account]:
-    """Return accounts with the budgets that the ledger knows, where nobody declares another one now.
+    """Return accounts with the budgets in the ledger, unless a policy declares another one now.
 
-    A table's budget does not replace that of others, which its rows were charged to before, unless
-    nobody declared theirs either. What another policy declares under an id is never replaced; where that
-    is a budget of a period or of several tables, the ledger has no account of the id alone.
+    A table's budget does not replace the budget of other accounts that its rows were charged to
+    before, unless those are undeclared too. A budget that another policy declares under an id is
+    never replaced; if it covers a period or several tables, the ledger has no account of the id alone.
     """
     found = list(identities)
     others = {name for one in found for name in one.accounts[1 if one.is_own else 0 :]}
@@ -141,23 +139,23 @@ def _merge_touches(touches: Iterable[TouchedTable]) -> list[TouchedTable]:
 
 def _budget_accounts(
     name: str,
-    said: answer_model.BudgetPolicy,
+    declared: answer_model.BudgetPolicy,
     cells: frozenset[str] | None,
     *,
     analyst: str | None,
     at: datetime,
 ) -> list[Account]:
-    accounts = [Account(_period_account(name, said, at), exact_budget(said), cells)]
-    own = said.analysts.get(analyst or "", said.analysts.get("*"))
+    accounts = [Account(_period_account(name, declared, at), exact_budget(declared), cells)]
+    own = declared.analysts.get(analyst or "", declared.analysts.get("*"))
     if own is not None:
         place = f"analyst:{analyst or '*'}@{name}"
         accounts.append(Account(_period_account(place, own, at), exact_budget(own), cells))
     return accounts
 
 
-def _period_account(name: str, said: answer_model.BudgetPolicy, at: datetime) -> str:
+def _period_account(name: str, declared: answer_model.BudgetPolicy, at: datetime) -> str:
     """Return the account of the period that `at` is in: a renewed budget is a new account."""
-    if said.per is None:
+    if declared.per is None:
         return name
     label = {
         "day": f"{at:%Y-%m-%d}",
@@ -165,13 +163,13 @@ def _period_account(name: str, said: answer_model.BudgetPolicy, at: datetime) ->
         "quarter": f"{at:%Y}-Q{(at.month + 2) // 3}",
         "year": f"{at:%Y}",
         "decade": f"{at.year // 10 * 10}s",
-    }[said.per]
+    }[declared.per]
     return f"{name}/{label}"
 
 
-def exact_budget(said: answer_model.BudgetPolicy) -> Budget:
+def exact_budget(declared: answer_model.BudgetPolicy) -> Budget:
     """Return a budget of the policy in exact numbers."""
-    return Budget(Fraction(said.epsilon), Fraction(said.delta), said.accounting)
+    return Budget(Fraction(declared.epsilon), Fraction(declared.delta), declared.accounting)
 
 
 def summarize_remaining(left: list[RemainingBudget]) -> dict[str, Any]:
@@ -193,7 +191,7 @@ def summarize_remaining(left: list[RemainingBudget]) -> dict[str, Any]:
 
 
 def require_remaining_budget(left: list[RemainingBudget], price: Price) -> None:
-    """Refuse what an account has too little left for, before any part of it is charged.
+    """Refuse a charge that exceeds what an account has left, before any part of it is charged.
 
     Raises:
         BudgetExceeded: An account has too little left; nothing was spent.

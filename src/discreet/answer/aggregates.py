@@ -1,4 +1,4 @@
-"""What an aggregate asks for: its kind, its argument within bounds, and the quantile if it is one."""
+"""The aggregates of a question: kind, argument within bounds, and the quantile if it is one."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def begins_private_aggregate(node: exp.Expr) -> bool:
 
 
 def read_aggregate(node: exp.Expr, rows: Rows) -> Aggregate:
-    """Return what `node` asks for.
+    """Return the aggregate that `node` requests.
 
     Raises:
         QuestionRefused: There is no private answer to it.
@@ -235,7 +235,7 @@ def _explain_missing_bounds(ask: AggregateKind, argument: exp.Expr, rows: Rows) 
     names = sorted({rows.describe_column(column) for column in argument.find_all(exp.Column)})
     text = argument.sql(dialect="duckdb")
     return (
-        f"The {ask} of {text} is refused: nobody declared the bounds of {', '.join(names)}, and one "
+        f"The {ask} of {text} is refused: the policy has no bounds for {', '.join(names)}, and one "
         f"person could change the answer without limit. {DECLARE_BOUNDS} Or clamp it in the "
         f"question: least(greatest({text}, low), high)."
     )

@@ -1,4 +1,4 @@
-"""What the asker gets: rows, how far off each cell may be, what it cost, what is left."""
+"""The answer: rows, the error of each cell, the price, and the remaining budget."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from discreet.result import Result, to_plain_data
 
 @dataclass(frozen=True)
 class CellError:
-    """How far off a cell may be because of the noise, and no more than the noise.
+    """The error of a cell that the noise causes; other errors are not included.
 
     `low` and `high` hold the value that no noise would give with the answer's `confidence`.
     """
@@ -33,9 +33,9 @@ class CellError:
 class Answer(Result):
     """A private answer.
 
-    `rows` are its rows, and `error` has an entry for each of their cells, None where the noise tells
-    nothing about it. `spent` is the price of this answer, `remaining` what is left of each budget it
-    counts against. `cut_off` says which share of the rows did not count because of the policy's limits.
+    `rows` are its rows, and `error` has an entry for each of their cells, None where the noise
+    determines none. `spent` is the price of this answer, `remaining` what is left of each budget it
+    counts against. `cut_off` is the share of rows that the policy's limits excluded.
     """
 
     spent: Mapping[str, float]
@@ -80,8 +80,8 @@ class Answer(Result):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the answer as plain JSON values."""
-        told = {"columns": self.columns, "rows": self.rows, "error": self.error}
-        return {**to_plain_data(told), **super().to_dict()}
+        cells = {"columns": self.columns, "rows": self.rows, "error": self.error}
+        return {**to_plain_data(cells), **super().to_dict()}
 
     def to_arrow(self) -> ArrowTable:
         """Return the rows as an Arrow table."""
@@ -104,7 +104,7 @@ class Answer(Result):
         return pl.from_arrow(self._table)
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
-        """Hand the rows to anything that speaks Arrow."""
+        """Export the rows through the Arrow C stream interface."""
         return self._table.__arrow_c_stream__(requested_schema)
 
     def _repr_html_(self) -> str:
@@ -143,7 +143,7 @@ def make_answer(
     cautions: tuple[str, ...],
     cut_off: tuple[CutRows, ...] = (),
 ) -> Answer:
-    """Return the answer to what was computed."""
+    """Return the answer made from the computed columns."""
     table = finished.table
     errors = [
         pa.nulls(table.num_rows, pa.float64())
@@ -167,7 +167,7 @@ def _column_values(column: Any) -> list[Any]:
     try:
         return column.to_pylist()
     except OverflowError:
-        # Engines have dates that Python has not: infinity, and years after 9999.
+        # Engines have dates that Python lacks: infinity, and years after 9999.
         return column.cast("string").to_pylist()
 
 
@@ -178,7 +178,7 @@ def _error_interval(
         return None
     low, high = float(value) - half * error, float(value) + half * error
     if isinstance(value, int):
-        # Whole noise lies between whole numbers: 2.9 to either side would hold no more than 2 does.
+        # The noise is an integer: an interval of ±2.9 holds no more values than one of ±2.
         low, high = float(floor(low)), float(ceil(high))
     return CellError(error, low if least is None else max(low, least), high)
 

@@ -1,9 +1,9 @@
-"""Statistics that share one noise: integers that one row changes by a known amount, and what they tell.
+"""Statistics that share one noise: integers that one row changes by a known amount.
 
 A number x between public bounds is counted in whole steps a = 0 … w from the lower bound. A row then
 adds Bernstein weights of degree d to d + 1 sums: (w - a, a) for d = 1, ((w - a)², 2a(w - a), a²) for
 d = 2. They are never negative and always add up to w^d, so that all of the sums together change by
-exactly w^d in L1 norm, whatever the row holds. Count, sum, mean and variance all follow from these
+exactly w^d in L1 norm, for every row. Count, sum, mean and variance all follow from these
 sums, and the whole share of epsilon buys them together, where peers split it between the count and
 the sum.
 """
@@ -196,7 +196,7 @@ def _steps_above(typed: TypedExpression, low: Fraction, step: Fraction, most: in
 
 def _as_double(typed: TypedExpression) -> exp.Expr:
     if typed.kind is Kind.REAL:
-        # Of a column, NaN is cared for where it is clamped, at less cost.
+        # NaN in a column is handled where the column is clamped, at less cost.
         is_column = isinstance(typed.tree, exp.Column)
         return typed.tree.copy() if is_column else without_nan(typed).tree.copy()
     return exp.cast(typed.tree.copy(), exp.DataType.Type.DOUBLE)

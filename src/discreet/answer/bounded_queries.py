@@ -40,7 +40,7 @@ def main_query(
 
 
 def keep_ranked_rows(rows: Rows, limit: Contribution) -> Rows:
-    """Return the rows that registered ranks let count."""
+    """Return the rows whose registered rank is within the limit."""
     if limit.method != "rank" or rows.rank is None:
         return rows
     return rows.where(exp.LTE(this=rows.rank.copy(), expression=build.number(limit.rows)))
@@ -208,7 +208,7 @@ def unit_moments_query(
 def _some_groups(
     pre: exp.Select, rows: Rows, keys: Sequence[TypedExpression], most: int
 ) -> exp.Select:
-    """Return at most `most` groups of each person, chosen by chance that nobody can foresee."""
+    """Return at most `most` groups of each person, chosen at random under a secret key."""
     names = [unit_name(i) for i in range(len(rows.unit))]
     shuffled = [build.column(name) for name in (*names, *(key_name(i) for i in range(len(keys))))]
     return _first_shuffled_rows(pre, names, shuffled, most)
@@ -231,7 +231,7 @@ def _first_shuffled_rows(
 
 
 def keyed_hash(trees: Sequence[exp.Expr]) -> exp.Expr:
-    """Return a hash under a key that is drawn for this question and kept nowhere.
+    """Return a hash under a key that is drawn for this question and never stored.
 
     Each text comes with its length: otherwise NULL and '', or a|b and c, and a and b|c, would be in
     an order that the engine picks, which other people's rows could change.
@@ -240,12 +240,12 @@ def keyed_hash(trees: Sequence[exp.Expr]) -> exp.Expr:
     for tree in trees:
         text = exp.cast(tree.copy(), "TEXT")
         size = exp.cast(exp.Length(this=text.copy()), "TEXT")
-        told = exp.DPipe(
+        with_length = exp.DPipe(
             this=exp.DPipe(this=size, expression=build.text(":"), safe=True),
             expression=text,
             safe=True,
         )
-        parts += [build.text("|"), exp.Coalesce(this=told, expressions=[build.text("")])]
+        parts += [build.text("|"), exp.Coalesce(this=with_length, expressions=[build.text("")])]
     joined: exp.Expr = parts[0]
     for part in parts[1:]:
         joined = exp.DPipe(this=joined, expression=part, safe=True)

@@ -116,14 +116,14 @@ class BoundsSearch:
 
     @property
     def question(self) -> str:
-        """What the ledger calls it."""
+        """Its name in the ledger."""
         return f"bounds of {self.column[1]} in {self.column[0]}"
 
 
 def read_private_bounds(released: ReleasedTable) -> Range:
     """Return the ends of the outermost bins that stand out from the noise.
 
-    What was released says all that is needed, so that it always says the same.
+    It depends on released counts only, so that the result is always the same.
     """
     table = released.table
     places, counts, moved = (
@@ -141,7 +141,7 @@ def read_private_bounds(released: ReleasedTable) -> Range:
 
 
 def resolve_searching(statement: exp.Query, catalog: Catalog) -> Question:
-    """Return what the statement asks, with the columns whose private bounds it needs; no row is read.
+    """Return the statement's question, and the columns whose private bounds it needs; reads no row.
 
     Raises:
         NoBounds: A number has no bounds, and its policy does not leave them private.
@@ -214,9 +214,9 @@ def make_search(
 
 
 def bounds_key(held: CatalogTable, column: str, analyst: str | None) -> str:
-    """Return what the ledger keeps bounds under: once released they stay known, whatever the data become."""
-    told = ["bounds", _LAYOUT, held.account, column, analyst]
-    return hashlib.sha256(json.dumps(told).encode()).hexdigest()
+    """Return the key of bounds in the ledger: released bounds stay known even if the data change."""
+    parts = ["bounds", _LAYOUT, held.account, column, analyst]
+    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
 
 
 def with_searches(plan: Plan, searches: Sequence[BoundsSearch], epsilon: Fraction) -> Plan:
@@ -231,7 +231,7 @@ def with_searches(plan: Plan, searches: Sequence[BoundsSearch], epsilon: Fractio
 
 
 def bounds_cautions(plan: Plan) -> list[str]:
-    """Return what the asker should know of bounds that were found, or will be."""
+    """Return the cautions about bounds that were found, or will be."""
     cautions = [
         f"The bounds of '{search.column[1]}' are private: finding them costs epsilon "
         f"{float(search.price.epsilon or 0):g} of this question, once. How far off sums and means are "

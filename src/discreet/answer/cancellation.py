@@ -13,7 +13,7 @@ _RETRY_SECONDS = 0.1  # seconds after which an engine that goes on is stopped ag
 
 
 class CancelToken:
-    """Says that nobody waits for an answer anymore. What was reserved for the question stays so.
+    """A signal that stops a question. The budget reserved for the question stays reserved.
 
     >>> stop = CancelToken()
     >>> stop.check()

@@ -1,4 +1,4 @@
-"""The tables that questions may name: where each is, what the policy says of it, who may be asked about."""
+"""The tables that questions may name: location, policy and unit of each."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ WIDEST_RANGE = 1000
 class Origin:
     """How a table was reached: `label` and `name` for people, and `place`, which recognizes it there.
 
-    `place` changes whenever the content may have changed; None where nobody can know.
+    `place` changes whenever the content may have changed; None where that is unknown.
     """
 
     label: str
@@ -35,13 +35,13 @@ class Origin:
 
 @dataclass(frozen=True)
 class CatalogTable:
-    """A table on an engine, with what the policy says of it.
+    """A table on an engine, with its policy.
 
     `account` names it in the ledger; with an `origin` and without an id in the policy, the ledger knows
     under which account it was first asked about. `version` changes with its content, and `rank` is the
     column of registered ranks, which no question can name. `pinned` is what the rows
-    themselves decided when nobody had declared it, `links` are the columns that the database knows for
-    foreign keys. `found` are bounds that were found privately.
+    themselves decided because no policy declared it, `links` are the database's foreign key
+    columns. `found` are bounds that were found privately.
     """
 
     name: str
@@ -59,12 +59,12 @@ class CatalogTable:
 
     @property
     def id(self) -> str | None:
-        """What the policy calls the table's account; None where it does not say."""
+        """The table's account in the policy; None if the policy names none."""
         return self.policy.id if self.policy else None
 
     @property
     def is_public(self) -> bool:
-        """Whether anybody may read the table as it is."""
+        """Whether the table is public."""
         return self.policy is not None and self.policy.public
 
     @property
@@ -98,20 +98,20 @@ class CatalogTable:
         }
 
     def _type_column(self, column: Column, alias: str) -> TypedExpression:
-        said = self.policy.column(column.name) if self.policy else None
+        declared = self.policy.column(column.name) if self.policy else None
         return TypedExpression(
             tree=build.column(column.name, of=alias),
             kind=column.kind,
             step=Fraction(1) if column.kind is Kind.INTEGER else None,
-            values=None if said is None else public_values(said, column.kind),
+            values=None if declared is None else public_values(declared, column.kind),
         )
 
     def bounds(self, name: str) -> tuple[Fraction, Fraction] | None:
-        """Return what the policy says a number lies between; what is only drafted is not said."""
-        said = self.policy.column(name) if self.policy else None
-        if said is not None and said.has_private_bounds:
+        """Return the bounds that the policy declares for a number; drafted bounds do not count."""
+        declared = self.policy.column(name) if self.policy else None
+        if declared is not None and declared.has_private_bounds:
             return self.found.get(name)
-        bounds = declared_bounds(said) if said else None
+        bounds = declared_bounds(declared) if declared else None
         return None if bounds is None else (Fraction(bounds[0]), Fraction(bounds[1]))
 
 
@@ -128,7 +128,7 @@ class Catalog:
 
     @property
     def has_public(self) -> bool:
-        """Whether a question has named a table that everybody may read, and that may change."""
+        """Whether a question has named a public table that may change."""
         return any(held.is_public for held in self._opened.values())
 
     def find(self, name: str) -> CatalogTable:
@@ -157,7 +157,7 @@ class Catalog:
 
 
 def require_unit(held: CatalogTable) -> None:
-    """Refuse to take each row for a person where nobody declared it and a column speaks against it.
+    """Refuse to take each row for a person if the unit is undeclared and a column looks like a key.
 
     Raises:
         UndeclaredUnit: A person may have several rows of the table.
@@ -165,8 +165,8 @@ def require_unit(held: CatalogTable) -> None:
     is_declared = held.policy is not None and (held.policy.unit_is_row or held.is_public)
     if held.policy and held.unit is None and not is_declared and held.table.undeclared is None:
         raise UndeclaredUnit(
-            f"Nobody declared the unit of '{held.name}': its source has no header, so that only its rows "
-            "could tell whether a column says whose a row is. Write `unit: COLUMN` into its policy, or "
+            f"The unit of '{held.name}' is not declared: its source has no header, so that only its rows "
+            "could show whether a column identifies the person. Write `unit: COLUMN` into its policy, or "
             "`unit: row` if each row is another person."
         )
     doubts = unit_doubts(held.policy, held.table, held.pinned)
@@ -174,14 +174,14 @@ def require_unit(held: CatalogTable) -> None:
     if not doubts or held.unit is not None:
         return
     listed = ", ".join(f"'{name}'" for name in doubts[:3])
-    what = f"{listed} may say whose a row is, so that one person may have several rows"
+    what = f"{listed} may identify the person, so that one person may have several rows"
     how = (
         f"Write `unit: {doubts[0]}` into its policy, or `unit: row` if each row is another person."
         if held.policy
         else "Draft a policy (`discreet init SOURCE -o policy.yaml`), let its `unit:` name the column, "
         "or `row` if each row is another person, and ask with it."
     )
-    raise UndeclaredUnit(f"Nobody declared the unit of '{held.name}': {what}. {how}")
+    raise UndeclaredUnit(f"The unit of '{held.name}' is not declared: {what}. {how}")
 
 
 def public_values(column: model.ColumnPolicy, kind: Kind) -> tuple[object, ...] | None:

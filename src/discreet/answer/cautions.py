@@ -1,4 +1,4 @@
-"""What an asker should know about an answer: what was left out, scaled or chosen, or paid for to be told."""
+"""Cautions of an answer: what was left out, scaled or chosen, or took a share of epsilon."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ def plan_cautions(plan: Plan, policy: Policy | None) -> tuple[str, ...]:
     for leaf in plan.private_queries:
         found += _query_cautions(leaf)
         for touch in leaf.private_query.rows.touches:
-            said = touch.held.policy
+            declared = touch.held.policy
             found += _undeclared_cautions(touch.held)
-            if not has_common_budget and (said is None or said.budget is None):
+            if not has_common_budget and (declared is None or declared.budget is None):
                 found.append(
-                    f"Nobody declared a budget for '{touch.held.name}', so that it is epsilon "
+                    f"No budget is declared for '{touch.held.name}', so that it is epsilon "
                     f"{float(DEFAULT_BUDGET.epsilon):g}, which protects little. Add `budget: {{epsilon: 1}}` "
                     "to its table in the policy."
                 )
@@ -33,7 +33,7 @@ def plan_cautions(plan: Plan, policy: Policy | None) -> tuple[str, ...]:
 
 
 def measure_cut_rows(plan: Plan, released: Mapping[str, ReleasedTable]) -> tuple[CutRows, ...]:
-    """Return what each leaf tells about the rows that its limits cut off."""
+    """Return the share of rows that the limits cut off, for each leaf."""
     found: list[CutRows] = []
     for leaf in plan.private_queries:
         noisy = released[leaf.private_query.name].cut
@@ -44,18 +44,18 @@ def measure_cut_rows(plan: Plan, released: Mapping[str, ReleasedTable]) -> tuple
 
 
 def _undeclared_cautions(held: CatalogTable) -> list[str]:
-    """Return what nobody declared of a table, and what was taken for it."""
+    """Return which declarations of a table are missing, and what was assumed instead."""
     found: list[str] = []
     if held.pinned is not None and held.pinned.schema is not None:
         found.append(
             f"No policy declares the columns of '{held.name}': its rows decided their kinds when it was "
-            "first asked about, which tells something about them. Draft a policy with `discreet init`, "
+            "first asked about, which reveals something about them. Draft a policy with `discreet init`, "
             "check it, and ask with --policy."
         )
     if held.unit is None and not (held.policy and held.policy.unit_is_row):
         found.append(
             f"Each row of '{held.name}' is taken for another person, because no policy declares its "
-            "unit. Write `unit: row`, or `unit:` and the column that says whose a row is."
+            "unit. Write `unit: row`, or `unit:` and the column that identifies the person."
         )
     return found
 
@@ -71,7 +71,9 @@ def _query_cautions(leaf: PrivateQueryPlan) -> list[str]:
         found.append("Rows whose key is missing or not among the public values are not counted.")
     if leaf.limit.method in ("rescale", "truncate"):
         rows = _format_count(leaf.limit.rows, "row")
-        found.append(f"A person counts as at most {rows}; who has more is scaled down to that.")
+        found.append(
+            f"A person counts as at most {rows}; people with more are scaled down to that."
+        )
     if leaf.limit.method == "truncate" and leaf.limit.groups is not None:
         groups = _format_count(leaf.limit.groups, "group")
         found.append(f"A person counts in at most {groups}, chosen by chance.")

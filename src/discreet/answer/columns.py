@@ -1,7 +1,7 @@
 """How columns are read: each type of an engine as one of few, on which no expression can fail.
 
 Types are schema, which is public; no rule here looks at a row. A type of which several values are
-read as one tells nobody apart: two people whose ids became one would be protected as one.
+read as one cannot identify people: two people whose ids became one would be protected as one.
 """
 
 from __future__ import annotations
@@ -71,9 +71,9 @@ def _read(column: Column) -> exp.Expr | None:
 
 
 def identifier_form(held: CatalogTable, name: str) -> str | None:
-    """Return in which form a column tells people apart exactly, None if it does not.
+    """Return the form in which a column identifies people exactly, None if it does not.
 
-    Values of one form are equal on an engine only where they are one, whatever their widths:
+    Values of one form are equal on an engine only where they are one, for all widths:
     doubles, and what would be compared by way of doubles, have none.
     """
     column = held.column(name)
@@ -87,7 +87,7 @@ def identifier_form(held: CatalogTable, name: str) -> str | None:
 
 
 def require_identifier(held: CatalogTable, name: str) -> str:
-    """Return the form of the column that tells people apart, or refuse it by its type alone."""
+    """Return the form of the column that identifies people, or refuse it by its type alone."""
     form = identifier_form(held, name)
     if form is not None:
         return form

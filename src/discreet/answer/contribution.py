@@ -39,7 +39,7 @@ def contribution_limits(
 ) -> Contribution:
     """Return what bounds a unit's contribution to a grouping of `rows`.
 
-    A bound on the groups is made to hold only where something rests on it: where groups are told by
+    A bound on the groups is enforced only where it is needed: where groups are released by
     how many people they have, or `by_squares`, for Gaussian noise. Otherwise the rows are bounded by
     the product, which costs less and leaves no group out.
 

@@ -1,4 +1,4 @@
-"""The curator: reserve, look, add noise, commit, compute, tell — in this order and no other."""
+"""The curator: reserve budget, query, add noise, commit, compute, return: always in this order."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def open_curator(
     clock: Callable[[], datetime] = lambda: datetime.now(UTC),
     reading: ReadOptions | None = None,
 ) -> Curator:
-    """Return who answers questions about `source` under `policy`.
+    """Return the curator that answers questions about `source` under `policy`.
 
     Args:
         source: A path, a URL or a frame, as `assess` takes it.
@@ -83,8 +83,8 @@ def open_curator(
         ledger: Where spending is kept: a file or a `postgresql://` URL. Default: `DISCREET_LEDGER`,
             else a file of this user; for a frame, memory.
         table: Which table of the source.
-        analyst: Who asks, where the policy has budgets of analysts.
-        quantum: Seconds that every answer takes a multiple of, so that time tells nothing.
+        analyst: The analyst's name, if the policy has budgets of analysts.
+        quantum: Every answer takes a multiple of so many seconds, so that time reveals nothing.
         clock: What time it is.
         reading: How the source is read: `delimiter`, `encoding`, `memory_limit`.
 
@@ -172,11 +172,11 @@ class Curator:
         Args:
             question: One SELECT with aggregates.
             epsilon: What it may cost at most, for all aggregates together.
-            delta: The chance that a rare group is told, or that Gaussian noise does not cover.
+            delta: The chance that a rare group is released, or that Gaussian noise does not cover.
             noise: `laplace` or `gaussian`; by default the one with the smaller error.
             confidence: How sure the intervals are.
             consistent: No negative counts.
-            cut_share: The share of epsilon that tells how many rows the limits cut off; 0: none.
+            cut_share: The share of epsilon that measures how many rows the limits cut off; 0: none.
             stop: Ends it from another thread.
 
         Raises:
@@ -198,8 +198,8 @@ class Curator:
             key = question_key(
                 text, plan, accounts, analyst=self.analyst, options=[noise, consistent]
             )
-            told, is_known = self._answers.get(key), True
-            if told is None:
+            answer, is_known = self._answers.get(key), True
+            if answer is None:
                 if plan.searches:
                     plan = self._search(plan, question, at, stop)
                     accounts = self._payers.find(plan, at=at, turn=turn).accounts
@@ -207,18 +207,18 @@ class Curator:
                     accounts, plan.price, key=key, at=at, question=text
                 )
                 self._payers.remember(plan, at=at, turn=turn)
-                told, is_known = self._answer_reservation(
+                answer, is_known = self._answer_reservation(
                     plan, reservation, stop, consistent=consistent
                 )
             left = summarize_remaining(self.ledger.remaining(accounts))
-            return told.with_budget(
+            return answer.with_budget(
                 left, confidence=confidence, cached=is_known, cautions=charged.cautions
             )
 
     def measure(
         self, plan: Plan, text: str
     ) -> tuple[Mapping[str, ReleasedTable], Mapping[str, Any], bool]:
-        """Return what a plan releases that no SQL asks for, what is left, and whether it was known.
+        """Return the released tables of a plan, the budget left, and whether it was known.
 
         It is charged as a question is, and the same plan on the same data is free again.
         """
@@ -288,10 +288,10 @@ class Curator:
                 "The question was charged, but noise could not be added to what it counts. Ask for "
                 "fewer groups or aggregates."
             )
-        told = self._finish_answer(plan, packed, stop)
+        answer = self._finish_answer(plan, packed, stop)
         if len(packed) < LARGEST_CACHED:
-            _cache_value(self._answers, reservation.key, told)
-        return told, is_known
+            _cache_value(self._answers, reservation.key, answer)
+        return answer, is_known
 
     def plan(
         self,
@@ -343,7 +343,7 @@ class Curator:
         return replace(with_searches(plan, searches, epsilon), found=found)
 
     def _read(self, question: str) -> tuple[Question, str]:
-        """Return what a text asks, and its normal form; whatever it may cost, it is read once."""
+        """Return the parsed question and its normal form; it is parsed once for all prices."""
         found = self._questions.get(question)
         if found is None:
             statement = parse_question(question)
@@ -395,11 +395,11 @@ class Curator:
     def _release(
         self, plan: Plan, reservation: Reservation, stop: CancelToken, *, consistent: bool
     ) -> bytes:
-        """Return the released tables that the ledger keeps: those of whoever was first.
+        """Return the released tables that the ledger keeps: those that were stored first.
 
         The queries can be stopped, and asked again they return the same. From the first random number
-        until the ledger has all of them nothing stops, and a failure is kept in their place:
-        otherwise time or failure would tell something about noise that is drawn anew the next time.
+        until the ledger has all of them nothing is interrupted, and a failure is kept in their place:
+        otherwise time or failure would reveal something about noise that is drawn again later.
         """
         with stop.turn(self._lock, self.engine):
             try:
@@ -419,7 +419,7 @@ class Curator:
                     for leaf, found in zip(plan.private_queries, exact, strict=True)
                 }
             )
-        except Exception:  # noqa: BLE001 -- its words may quote people
+        except Exception:  # noqa: BLE001 -- its message may quote data
             packed = FAILED
         except BaseException:
             self.ledger.commit(reservation, FAILED)
@@ -427,7 +427,7 @@ class Curator:
         return self.ledger.commit(reservation, packed)
 
     def _finish_answer(self, plan: Plan, packed: bytes, stop: CancelToken) -> Answer:
-        """Return the answer that follows from released tables, which everybody may know.
+        """Return the answer computed from released tables, which are public.
 
         It may be stopped, fail or take long: the next time it starts from the same tables.
         """
@@ -451,15 +451,15 @@ class Curator:
         epsilon = (plan.price.epsilon or 0) + sum(plan.paid.values())
         spent = {"epsilon": float(epsilon), "delta": float(plan.price.delta)}
         cut_off = cautions.measure_cut_rows(plan, released)
-        told = (
+        notes = (
             *cautions.plan_cautions(plan, self.policy),
             *(c.caution for c in cut_off if c.caution),
         )
-        return make_answer(finished, spent=spent, noise=plan.noise, cautions=told, cut_off=cut_off)
+        return make_answer(finished, spent=spent, noise=plan.noise, cautions=notes, cut_off=cut_off)
 
     @contextmanager
     def _pad_duration(self) -> Generator[None]:
-        """Let what happens inside end only at a multiple of the quantum, also when it fails."""
+        """Make the body end only at a multiple of the quantum, also when it fails."""
         start = time.monotonic()
         try:
             yield
@@ -471,7 +471,7 @@ class Curator:
 def _cache_value(place: dict[object, Kept], key: object, value: Kept) -> None:
     """Remember `value`, and forget the oldest one if there are many."""
     while len(place) >= CACHE_SIZE:
-        # Others may be at it, too: the list is made in one step.
+        # Other threads may do the same: the list is made in one step.
         place.pop(next(iter(list(place)), None), None)
     place[key] = value
 

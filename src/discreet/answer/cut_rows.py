@@ -2,9 +2,9 @@
 
 Where a person has t rows of which w count, the rows cut off are t - w, and one person can have any
 number of them. So people are sorted by their ratio t/w into bins that grow by a factor of four, and
-each adds w/R ≤ 1 to the bin, R being the most that count of anybody. Within a bin that is split in
-two parts, which say where between the bin's ends the ratio lies, so that the sums of a bin tell
-exactly how many rows its people have. All of it together changes by at most 1 with a person.
+each adds w/R ≤ 1 to the bin, R being the limit of rows per person. Within a bin, w/R is split in
+two parts, which show where between the bin's ends the ratio lies, so that the sums of a bin give
+exactly the number of rows of its people. All of it together changes by at most 1 with a person.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from discreet.sql import build
 
 CUT_SHARE = Fraction(1, 20)  # of a question's epsilon
 ONE = 2**15  # what a person adds who has as many rows as may count
-MATERIAL = 0.05  # the share of rows from which on the asker is cautioned
+MATERIAL = 0.05  # the share of rows from which on the answer has a caution
 # So many standard deviations of the noise people up to a ratio of 4 must stand out, and one more for
 # each factor of 4: noise alone does that with a chance of about 1 %, and above 64 of 0.02 %.
 CLEAR = 4
@@ -82,11 +82,11 @@ class CutRows:
 
     @property
     def caution(self) -> str | None:
-        """What the asker should know, None where there is nothing."""
+        """The caution for the analyst, None if there is none."""
         if self.share is None:
             return (
-                f"Whether {self.limits} cuts off rows cannot be told at this epsilon. `discreet "
-                "limits` tells how many a limit cuts off."
+                f"Whether {self.limits} cuts off rows cannot be determined at this epsilon. `discreet "
+                "limits` shows how many a limit cuts off."
             )
         if self.share < MATERIAL or self.low is None or self.high is None:
             return None
@@ -142,7 +142,7 @@ def cut_query(
 
 
 def _upper_part(bins: Bins) -> exp.Expr:
-    """Return the part of a person's weight that says how far up its bin the ratio lies."""
+    """Return the part of a person's weight that shows how far up its bin the ratio lies."""
     total, kept, weight = build.column(_ALL), build.column(_KEPT), build.column(ROWS)
     cases: list[exp.Expr] = []
     for number in range(1, bins.count + 1):
@@ -229,7 +229,7 @@ def exact_bins(raw: Any, bins: Bins = BINS) -> Array:
 
 @dataclass(frozen=True)
 class BinContents:
-    """What noisy sums say: rows that count and rows in all of each bin, in units of the limit.
+    """Rows that count and all rows of each bin, from noisy sums, in units of the limit.
 
     Only bins up to the last one that stands out from the noise are there: a little noise above it
     would look like a great many rows.
@@ -242,11 +242,11 @@ class BinContents:
 
 
 def read_bins(noisy: Sequence[int], deviation: float, bins: Bins = BINS) -> BinContents:
-    """Return what noisy sums say of people's rows, where the noise has this standard deviation."""
+    """Return the rows of each bin from noisy sums, where the noise has this standard deviation."""
     sums = np.asarray(noisy, np.float64) / ONE
     wide = deviation / ONE
     upper, lower = sums[1::2], sums[2::2]
-    # What noise in a bin stands for grows with its end, and so does how far it must stand out.
+    # The rows that noise stands for grow with the bin's end, and so does the required excess.
     clear = np.flatnonzero(upper + lower > (CLEAR + np.log(bins.ends / 4) / log(4)) * wide)
     last = int(clear[-1]) + 1 if clear.size else 0
     ends = bins.ends[:last]
@@ -258,7 +258,7 @@ def read_bins(noisy: Sequence[int], deviation: float, bins: Bins = BINS) -> BinC
 
 
 def read_cut(noisy: Sequence[int], deviation: float, limit: Contribution) -> CutRows:
-    """Return the share of rows that was cut off, rather too small than too large."""
+    """Return the share of rows that was cut off; the estimate errs on the small side."""
     found, name = read_bins(noisy, deviation), _format_limits(limit)
     if found.is_hidden:
         return CutRows(name, None)

@@ -37,7 +37,7 @@ class SelectionItem:
 
 @dataclass(frozen=True)
 class Selection:
-    """A query whose rows are still somebody's, with what its columns hold."""
+    """A query whose rows still belong to people, with the types of its columns."""
 
     query: exp.Query
     items: tuple[SelectionItem, ...]
@@ -148,8 +148,8 @@ def _require_same_people(first: Rows, second: Rows) -> None:
 
 
 def _named_unit(held: CatalogTable) -> str:
-    said = held.policy.column(held.unit or "") if held.policy else None
-    name = said.references[1] if said and said.references else held.unit or ""
+    declared = held.policy.column(held.unit or "") if held.policy else None
+    name = declared.references[1] if declared and declared.references else held.unit or ""
     return name.casefold()
 
 
@@ -197,7 +197,7 @@ def _combine_items(one: SelectionItem, other: SelectionItem, *, is_unit: bool) -
     steps = {one.typed.step, other.typed.step}
     typed = replace(
         one.typed,
-        # Only where it is the unit on both sides does a column say whose a row is.
+        # A column identifies the person only where it is the unit on both sides.
         tree=one.typed.tree if is_unit else exp.Paren(this=one.typed.tree.copy()),
         low=_combine_ends(one.typed.low, other.typed.low, min),
         high=_combine_ends(one.typed.high, other.typed.high, max),
@@ -237,7 +237,7 @@ def aggregate_per_unit(
     grouped = query.group_by(
         *(item.typed.tree.copy() for item in keys), *(tree.copy() for tree in rows.unit), copy=True
     )
-    # Someone who is but one of a person's rows changes what the person's row says: one row leaves,
+    # A protected child row changes the aggregated row of its person: one row leaves,
     # and another comes.
     fan = 2 if rows.has_children else 1
     kept = replace(rows, rank=None, is_single=not has_other_keys, fan=fan)

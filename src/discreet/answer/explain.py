@@ -1,4 +1,4 @@
-"""What a question would cost and how far off its answer would be, told before anything is spent."""
+"""The price of a question and the expected error of its answer, before anything is spent."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from discreet.errors import QuestionRefused
 from discreet.policy.model import Policy
 from discreet.result import Result
 
-ASSUMED_GROUP_SIZE = 1000  # rows that a group is taken to have when nobody says
+ASSUMED_GROUP_SIZE = 1000  # the assumed rows of a group, by default
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ class Explanation(Result):
     cells: Mapping[str, list[str] | None]
     remaining: Mapping[str, object]
     cautions: tuple[str, ...]
-    cut_epsilon: float = 0.0  # what tells how many rows the limits cut off
+    cut_epsilon: float = 0.0  # the share that measures how many rows the limits cut off
 
 
 def explain_plan(
@@ -117,7 +117,7 @@ def expected_errors(plan: Plan, *, size: int, confidence: float) -> list[Expecte
             plan.noise,
             size=size,
             confidence=confidence,
-            # Before bounds are found, what rests on them cannot be told.
+            # Before bounds are found, what depends on them is unknown.
             is_open=bool(plan.searches),
         )
         for leaf in plan.private_queries
@@ -198,7 +198,7 @@ def needed_epsilon(plan: Plan, *, within: Fraction, size: int, confidence: float
     """Return the least epsilon at which every error is at most `within` of its value.
 
     Raises:
-        QuestionRefused: An aggregate has no error that can be told before, such as a median.
+        QuestionRefused: The error of an aggregate cannot be known in advance, such as a median's.
     """
 
     def is_enough(epsilon: Fraction) -> bool:

@@ -1,4 +1,4 @@
-"""Expressions over aggregates: the aggregates are taken out, and what is left is computed from their answers."""
+"""Expressions over aggregates: aggregates are released, and the rest is computed from them."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def _column_name(item: exp.Expr, rows: Rows) -> str:
         return item.alias
     if isinstance(item, exp.Column):
         return rows.place(item)[1]
-    # Postgres's way of writing keeps what people write: percentile_cont(…) WITHIN GROUP (…).
+    # PostgreSQL's dialect keeps the text as written: percentile_cont(…) WITHIN GROUP (…).
     return item.sql(dialect="postgres" if item.find(exp.WithinGroup) else "duckdb").lower()
 
 
@@ -128,7 +128,7 @@ class _AggregateExtractor:
     def _resolve_alias(self, node: exp.Column) -> exp.Expr:
         if not node.table and node.name.casefold() in self.aliases:
             return exp.column(exp.to_identifier(node.name, quoted=True))
-        self.rows.place(node)  # an unknown column is told as such
+        self.rows.place(node)  # an unknown column is reported as such
         raise QuestionRefused(
             f"Column '{node.name}' is neither in GROUP BY nor within an aggregate, so that the answer "
             "would be one person's value. Add it to GROUP BY, or aggregate it."
@@ -159,7 +159,7 @@ def extract_private_query(
         rows, grouping, table, lambda node: read_aggregate(node, rows), nested
     )
     columns = [build.alias_as(lifted.extract(tree), name) for name, tree in items]
-    # Only HAVING and ORDER BY may name what the SELECT gives.
+    # Only HAVING and ORDER BY may name the columns of the SELECT.
     lifted.aliases = frozenset(name.casefold() for name, _ in items)
     query = build.select(*columns, source=build.table(table))
     having = select.args.get("having")
@@ -235,7 +235,7 @@ def extract_unit_aggregates(select: exp.Select, rows: Rows, grouping: Grouping) 
         rows, keys=keys, aggregates=inner, has_other_keys=not is_alone
     )
     found = people.as_rows(PER_UNIT)
-    # The person is known by the unit, so that the key of the same name still says whose a row is.
+    # The person is known by the unit, so that the key of the same name still identifies the person.
     if kept is not None:
         found = found.where(translate_condition(kept, found.resolve))
     return derive.select_columns(
@@ -305,7 +305,7 @@ def _exactly_summable(node: exp.Expr, argument: TypedExpression) -> exp.Expr:
     """
     if argument.low is None or argument.high is None:
         raise NoBounds(
-            f"{node.sql(dialect='duckdb')} per person is refused: nobody declared the bounds of its "
+            f"{node.sql(dialect='duckdb')} per person is refused: the policy has no bounds for its "
             f"argument. {DECLARE_BOUNDS} Or clamp it in the question with least and greatest."
         )
     far = max(abs(argument.low), abs(argument.high))

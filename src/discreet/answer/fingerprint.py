@@ -1,7 +1,7 @@
 """Rows as keyed hashes, the same wherever the rows are, and samples of them that can be compared.
 
 A sample is the smallest hashes of a table (bottom-k; Cohen & Kaplan 2007). Two tables that share rows
-share hashes, in whatever order, format or engine the rows are.
+share hashes, in any order, format or engine.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _FAR = 10**15  # beyond it, doubles are no whole numbers
 
 @dataclass(frozen=True)
 class Sample:
-    """The smallest hashes of a table, in order; `is_whole` says that it has no others."""
+    """The smallest hashes of a table, in order; `is_whole` means that it has no others."""
 
     hashes: Array
     is_whole: bool
@@ -63,7 +63,7 @@ def take_sample(
     is_met = np.zeros(len(wanted), bool)
     cut = max((one.hashes[-1] for one in known if not one.is_whole), default=np.uint64(0))
     least, has_more = np.zeros(0, np.uint64), False
-    # Columns that no policy declares tell rows apart as well.
+    # Columns that no policy declares also distinguish rows.
     every = table.columns if table.schema is None else table.engine.columns(table.relation)
     columns = [column for column in every if column.name not in without]
     for batch in table.engine.stream(_query(table, columns, key.hex())):

@@ -1,4 +1,4 @@
-"""From released tables to the answer: whatever SQL does with noisy aggregates, and how far off it may be."""
+"""From released tables to the answer: SQL over noisy aggregates, and the error of its result."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def compute_answer(
     *,
     most: int | None = None,
 ) -> FinishedAnswer:
-    """Compute the answer, of at most so many rows, from released tables, on a DuckDB that has nothing else."""
+    """Compute the answer, of limited rows, from released tables, on an otherwise empty DuckDB."""
     plain = _plain_columns(question)
     if plain is not None:
         (only,) = released.values()
@@ -94,11 +94,11 @@ def rehearse_question(question: Question, home: DuckDB) -> None:
 
 def _empty_released_table(leaf: PrivateQuery) -> ArrowTable:
     keys = {key_name(i): TYPES.get(key.kind, pa.string()) for i, key in enumerate(leaf.keys)}
-    told = {
+    aggregates = {
         aggregate_name(i): pa.int64() if item.ask in COUNTS else pa.float64()
         for i, item in enumerate(leaf.aggregates)
     }
-    return pa.schema({**keys, **told, "discreet_nothing": pa.null()}).empty_table()
+    return pa.schema({**keys, **aggregates, "discreet_nothing": pa.null()}).empty_table()
 
 
 def _plain_columns(question: Question) -> list[str] | None:
@@ -174,7 +174,7 @@ def _with_errors(
                 query.append("expressions", build.alias_as(moved, name))
                 extra.append((index, name))
     if query.args.get("distinct"):
-        # Rows that are told apart by their errors only would no longer be one.
+        # Rows that differ in their errors only would no longer be one.
         query.set("expressions", items)
         extra = []
     table = home.run(query, most=most)
@@ -215,7 +215,7 @@ def _standard_error(table: ArrowTable, index: int | str, names: list[str]) -> Ar
         moved = _as_floats(table.column(name))
         if moved is None:
             return None
-        # Infinities, as a division by zero makes, have no error that could be told.
+        # Infinities, as a division by zero makes, have no known error.
         with np.errstate(invalid="ignore"):
             squares += (moved - base) ** 2
     return np.sqrt(squares)

@@ -134,7 +134,7 @@ def _key_position(item: exp.Expr, keys: list[GroupingKey], select: exp.Select, r
 
 
 def _group_value(written: exp.Expr, rows: Rows) -> TypedExpression:
-    """Return a key's value, in one form; the unit stays as it is, so that it still says whose a row is."""
+    """Return a key's value in one form; the unit stays as it is, to identify the person."""
     found = _key_value(written, rows)
     return (
         found
@@ -175,7 +175,7 @@ def _bounded_date(column: exp.Column, rows: Rows) -> TypedExpression:
 
 
 def _public_values(column: exp.Column, rows: Rows) -> tuple[object, ...] | None:
-    """Return all values of a column of a public table, which anybody may look up."""
+    """Return all values of a column of a public table."""
     held = rows.publics.get(column.table)
     if held is None or rows.resolve(column).kind is Kind.OTHER:
         return None

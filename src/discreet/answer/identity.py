@@ -1,8 +1,8 @@
 """Which accounts pay for a table, however it is reached: by the id in its policy, or by what is in it.
 
 Guarantee: of two tables that share rows (`fingerprint.SAME` of those of either), the one that is asked
-about later is charged to every account of the earlier one. So nobody who is in both pays out of a
-budget that the earlier table did not pay out of.
+about later is charged to every account of the earlier one. So the people who are in both are
+protected by the budgets of the earlier table as well.
 """
 
 from __future__ import annotations
@@ -32,18 +32,19 @@ _SHARED = (
     "are charged to the same account."
 )
 _DECLARED = (
-    "The budget of '{}' is the one that another policy declares under the table's id, whatever this "
-    "policy says: only a policy with that id changes it."
+    "The budget of '{}' is the one that another policy declares under the table's id, not this "
+    "policy's: only a policy with that id changes it."
 )
 RANK = "discreet_rank"  # the column that `register` adds, and that is not of the table
 
 
 @dataclass(frozen=True)
 class TableIdentity:
-    """The accounts that pay for a table, and what an asker should know.
+    """The accounts that pay for a table, and the cautions for the analyst.
 
-    `declared` are those of them that other policies name by an id: their budgets are not the asker's to
-    change. `is_own` says that the first is the table's own, whose budget the asker's policy declares.
+    `declared` are those of them that other policies name by an id: this analyst
+    cannot change their budgets. `is_own` means that the first is the table's own, whose budget the
+    analyst's policy declares.
     """
 
     accounts: tuple[str, ...]
@@ -53,7 +54,7 @@ class TableIdentity:
 
 
 def known_identity(held: CatalogTable, ledger: Ledger) -> TableIdentity | None:
-    """Return who pays for a table as far as that is known without reading a row, None if it is not."""
+    """Return the accounts of a table if they are known without reading a row, None otherwise."""
     if held.origin is None or ledger.is_temporary:
         return TableIdentity((held.account,))
     place = _hash_location(held, ledger)
@@ -61,7 +62,7 @@ def known_identity(held: CatalogTable, ledger: Ledger) -> TableIdentity | None:
     own = () if held.id is None else (held.account,)
     if seen is None:
         return TableIdentity(own) if own else None
-    # Who asked about this very file before, under another id or none, has spent of the same people.
+    # Earlier questions about this file, under another id or none, were about the same people.
     accounts = tuple(dict.fromkeys((*own, *seen.accounts)))
     known = ledger.source_labels()
     others = [one for one in known if one.id != seen.id]
@@ -70,7 +71,7 @@ def known_identity(held: CatalogTable, ledger: Ledger) -> TableIdentity | None:
 
 
 def expected_identity(held: CatalogTable, ledger: Ledger) -> TableIdentity:
-    """Return who would pay for a table, without reading a row of it."""
+    """Return the accounts that would pay for a table, without reading a row of it."""
     found = known_identity(held, ledger)
     if found is not None:
         return found
@@ -81,7 +82,7 @@ def expected_identity(held: CatalogTable, ledger: Ledger) -> TableIdentity:
 
 
 def find_identity(held: CatalogTable, ledger: Ledger, *, at: datetime) -> TableIdentity:
-    """Return who pays for a table; what its policy gives no id is read, unless it was before."""
+    """Return the accounts that pay for a table; it is read if it has no id and is not yet known."""
     while True:
         found = known_identity(held, ledger)
         if found is not None:
@@ -96,7 +97,7 @@ def find_identity(held: CatalogTable, ledger: Ledger, *, at: datetime) -> TableI
         seen = frozenset(one.id for one in known)
         if ledger.add_source(added, place=_hash_location(held, ledger), seen=seen, at=at):
             return identity
-        # Somebody else added a table meanwhile, which may be this one: compare again.
+        # Another process added a table meanwhile, which may be this one: compare again.
 
 
 def remember_table(
@@ -132,7 +133,7 @@ def _ledger_source(
 
 
 def _hash_location(held: CatalogTable, ledger: Ledger) -> str | None:
-    """Return a keyed hash of where a table is and when it was written, None where nobody knows."""
+    """Return a keyed hash of where a table is and when it was written, None where that is unknown."""
     if held.origin is None or held.origin.place is None:
         return None
     return hmac.new(
@@ -156,7 +157,7 @@ def _make_identity(
     known: Iterable[LedgerSource],
     sharing: Iterable[LedgerSource],
 ) -> TableIdentity:
-    """Return who pays, with those accounts marked whose budgets other policies declare."""
+    """Return the accounts that pay; those whose budgets other policies declare are marked."""
     named = {one.accounts[0]: one for one in known if one.is_declared}
     own = set() if held.id is None else {held.account}
     declared = frozenset(named.keys() & set(accounts) - own)

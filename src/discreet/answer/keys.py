@@ -1,4 +1,4 @@
-"""The groups of an answer: public ones are all told, others only when enough people are in them."""
+"""The groups of an answer: public ones are all released, others only with enough people."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ class KeyGroups:
     """Groups by number: the distinct values of each key, and which combinations of them there are.
 
     `levels` are the combinations of the first key, of the first two, and so on, by number: however
-    many keys there are, no number is larger than groups times values. An overflow would tell how
+    many keys there are, no number is larger than groups times values. An overflow would reveal how
     many values there are.
     """
 
@@ -172,7 +172,7 @@ def public_groups(domain: KeyDomain) -> KeyGroups:
 
 
 def found_groups(table: ArrowTable, count: int) -> KeyGroups:
-    """Return the groups that `table` has, ordered by their keys: the engine's order may tell something."""
+    """Return the groups of `table`, ordered by their keys: the engine's order may reveal data."""
     uniques: list[Any] = []
     nulls: list[bool] = []
     for index in range(count):
@@ -189,7 +189,7 @@ def found_groups(table: ArrowTable, count: int) -> KeyGroups:
 
 
 def _fit_column(column: Any, kind: Any) -> Any:
-    """Return `column` as `kind`; what does not fit is NULL, not an error that tells something."""
+    """Return `column` as `kind`; what does not fit is NULL, because an error would reveal data."""
     if column.type == kind:
         return column
     if pa.types.is_decimal(column.type) and pa.types.is_integer(kind):

@@ -1,4 +1,4 @@
-"""Which ledger a question is charged in when nobody names one."""
+"""The ledger that a question is charged in by default."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ def open_ledger(ledger: Path | str | None, source: object) -> Ledger:
     """Return the ledger at a place, or the default one of a source."""
     place = ledger if ledger is not None else ledger_location(source)
     if ledger is None and isinstance(place, Path):
-        # The folder of this user's state; one that somebody named must be there.
+        # The folder of this user's state; a folder that the user named must exist.
         make_private_folder(place.parent)
     return Ledger(place)
 
 
 def ledger_location(source: object) -> str | Path:
-    """Return where spending is kept when nobody says: every asker of this user shares it."""
+    """Return the default ledger, which all sessions of this user share."""
     named = os.environ.get("DISCREET_LEDGER")
     if named:
         return named

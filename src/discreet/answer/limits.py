@@ -1,4 +1,4 @@
-"""Which limit on a person's rows errs least: from one private histogram of rows per person."""
+"""The limit on a person's rows with the least error, from a private histogram of rows."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def advise_limits(
     each unit adds 1 to one bin (discrete Laplace noise).
 
     Raises:
-        QuestionRefused: Each row is a person, or everybody may read the table.
+        QuestionRefused: Each row is a person, or the table is public.
         BudgetExceeded: Too little is left; nothing was spent.
     """
     price, asked = to_fraction(epsilon), to_fraction(question_epsilon)
@@ -130,7 +130,7 @@ def _make_probe(held: CatalogTable, epsilon: Fraction) -> CutProbe:
     if held.is_public or held.unit is None:
         raise QuestionRefused(
             f"Table '{held.name}' has no `unit:`, so that each row is a person and none is cut off. "
-            "Name the column that says whose a row is."
+            "Name the column that identifies the person."
         )
     query = cut_query(scan_table(held, held.name), (), _ALL, BINS)
     return CutProbe(query, _ALL, ONE, representable(ONE / epsilon), BINS)

@@ -1,8 +1,8 @@
 """Which parts of a table a predicate can touch: questions about different parts are charged apart.
 
 A table has parts by one column only, each value or each period of it being one. So a row lies in
-exactly one part, and questions whose parts are disjoint share no row. What is told of a predicate
-depends on its text alone, and is never too small: where the text proves nothing, it is everything.
+exactly one part, and questions whose parts are disjoint share no row. The parts of a predicate
+depend on its text alone, and are never too few: where the text proves nothing, they are all parts.
 """
 
 from __future__ import annotations

@@ -25,7 +25,7 @@ Turn = Callable[[], AbstractContextManager[None]]
 
 @dataclass(frozen=True)
 class ChargedAccounts:
-    """The accounts that pay for a question, and what its asker should know about them."""
+    """The accounts that pay for a question, and the cautions about them."""
 
     accounts: list[Account]
     cautions: tuple[str, ...]
@@ -40,7 +40,7 @@ class ChargeContext(Protocol):
 
 
 class AccountFinder:
-    """Finds who pays for the questions of one asker."""
+    """Finds the accounts that pay for the questions of one analyst."""
 
     def __init__(self, asker: ChargeContext) -> None:
         self._asker = asker
@@ -48,7 +48,7 @@ class AccountFinder:
         self._remembered: set[str] = set()
 
     def find(self, plan: Plan, *, at: datetime, turn: Turn) -> ChargedAccounts:
-        """Return who pays; a table without an id may have to be read, while `turn` holds its engine."""
+        """Return the accounts that pay; reads a table without an id while `turn` holds its engine."""
         ledger = self._asker.ledger
         for held in _touched_tables(plan):
             if held.origin is None:
@@ -61,8 +61,8 @@ class AccountFinder:
                 self._found[held.account] = found
         return self._charge_accounts(plan, self._found, at)
 
-    def predict(self, plan: Plan, *, at: datetime) -> ChargedAccounts:
-        """Return who would pay, as far as that is known without reading a row."""
+    def foretell(self, plan: Plan, *, at: datetime) -> ChargedAccounts:
+        """Return the accounts that would pay, as far as they are known without reading a row."""
         ledger = self._asker.ledger
         found = {held.account: expected_identity(held, ledger) for held in _touched_tables(plan)}
         return self._charge_accounts(plan, found, at)

@@ -1,4 +1,4 @@
-"""Exact sums in, noisy answers out: the one place where what people contributed meets noise."""
+"""Exact sums in, noisy answers out: the only place where noise is added."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class ReleasedTable:
     """A leaf's table after noise: keys, aggregates, and the aggregates once more for each shift.
 
     A shift moves one noisy sum by the standard deviation of its noise; how far that moves a column
-    of the answer is what that noise contributes to its error. `cut` are the noisy sums that tell how
+    of the answer is what that noise contributes to its error. `cut` are the noisy sums that measure how
     many rows the limits cut off.
     """
 
@@ -48,7 +48,7 @@ class ReleasedTable:
 
 @dataclass(frozen=True)
 class ExactResults:
-    """What the queries of a leaf returned, before any noise: nobody is told it."""
+    """The exact results of a leaf's queries, before any noise; they are never released."""
 
     groups: KeyGroups
     sums: Mapping[str, list[Array]]
@@ -68,7 +68,7 @@ def run_queries(plan: PrivateQueryPlan, engine: Engine) -> ExactResults:
 def release_query(
     plan: PrivateQueryPlan, exact: ExactResults, *, noise: Noise, kind: str, consistent: bool
 ) -> ReleasedTable:
-    """Add noise to the exact numbers of a leaf, and return what may be told."""
+    """Add noise to the exact numbers of a leaf, and return what may be released."""
     groups, sums = exact.groups, exact.sums
     size = groups.size if plan.private_query.keys else 1
     noisy = {
@@ -90,16 +90,16 @@ def release_query(
         for item in plan.blocks
     }
     probes = _answer_probes(plan, exact.probes, groups, size, noise, kind)
-    told = _assemble_released(plan, groups, noisy, probes, deviation, consistent=consistent)
+    released = _assemble_released(plan, groups, noisy, probes, deviation, consistent=consistent)
     if plan.cut is None or exact.cut is None:
-        return told
+        return released
     draw = noise.laplace if kind == "laplace" else noise.gaussian
     cut = exact.cut + draw(plan.cut.scale, len(exact.cut))
-    return replace(told, cut=tuple(map(int, cut)))
+    return replace(released, cut=tuple(map(int, cut)))
 
 
 def _exact_sums(plan: PrivateQueryPlan, engine: Engine) -> tuple[KeyGroups, dict[str, list[Array]]]:
-    """Return the groups and the exact sums of each, which nobody is told."""
+    """Return the groups and the exact sums of each, which are never released."""
     keys = len(plan.private_query.keys)
     known = public_groups(plan.domain) if plan.domain is not None else None
     if plan.query is None:
@@ -166,7 +166,7 @@ def _answer_probes(
     noise: Noise,
     kind: str,
 ) -> dict[Aggregate, _ProbeResult]:
-    """Return what the queries beside the main one tell."""
+    """Return the results of the queries beside the main one."""
     found: dict[Aggregate, _ProbeResult] = {}
     has_keys = bool(plan.private_query.keys)
     for probe in plan.distincts:
@@ -241,12 +241,12 @@ def _assemble_released(
         vertices, cells = _sum_over_groups(plan, noisy, wanted)
         wide = {name: value * sqrt(cells) for name, value in deviation.items()}
         columns = _key_columns(plan, groups, wanted)
-        told = _aggregate_columns(plan, vertices, probes, consistent=consistent)
+        found = _aggregate_columns(plan, vertices, probes, consistent=consistent)
         if consistent and plan.domain is not None and wanted != plan.private_query.sets[0]:
-            told |= _total_counts(finest, plan.private_query.aggregates, plan.domain.shape, wanted)
-        finest = finest or told
-        columns |= told
-        shifted = _shifted_columns(plan, vertices, probes, wide, told)
+            found |= _total_counts(finest, plan.private_query.aggregates, plan.domain.shape, wanted)
+        finest = finest or found
+        columns |= found
+        shifted = _shifted_columns(plan, vertices, probes, wide, found)
         shifts = len(shifted)
         for index, moved in enumerate(shifted):
             columns |= {f"{name}_{index}": values for name, values in moved.items()}
@@ -260,7 +260,7 @@ def _total_counts(
     shape: tuple[int, ...],
     wanted: tuple[int, ...],
 ) -> dict[str, Any]:
-    """Return the counts of a coarser grouping as totals of those that are told, so that they add up."""
+    """Return the counts of a coarser grouping as totals of the released ones."""
     dropped = tuple(axis for axis in range(len(shape)) if axis not in wanted)
     found: dict[str, Any] = {}
     for index, aggregate in enumerate(aggregates):
@@ -352,12 +352,12 @@ def _shifted_columns(
         for index, aggregate in enumerate(plan.private_query.aggregates):
             reading = plan.readings.get(aggregate)
             if reading is not None and reading.block.name == name:
-                # What is told may have been rounded: only the change is of interest.
-                told = _float_column(columns_told[aggregate_name(index)])
+                # Released numbers may have been rounded: only the change is of interest.
+                released = _float_column(columns_told[aggregate_name(index)])
                 for moved, change in zip(
                     columns, value_changes(reading, still, deviation[name]), strict=True
                 ):
-                    moved[aggregate_name(index)] = pa.array(told + change)
+                    moved[aggregate_name(index)] = pa.array(released + change)
         found += columns
     for index, aggregate in enumerate(plan.private_query.aggregates):
         probed = probes.get(aggregate)

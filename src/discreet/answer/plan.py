@@ -1,4 +1,4 @@
-"""A question and a budget to an immutable plan: queries, noise and price; the data are not looked at."""
+"""The plan of a question under a budget: queries, noise and price; no data is read."""
 
 from __future__ import annotations
 
@@ -86,8 +86,8 @@ class DistinctProbe:
 class PrivateQueryPlan:
     """How one leaf is answered."""
 
-    private_query: PrivateQuery
-    domain: KeyDomain | None  # None: groups are told only above the threshold
+    leaf: PrivateQuery
+    domain: KeyDomain | None  # None: groups are released only above the threshold
     query: exp.Select | None  # None: there is nothing but probes
     limit: Contribution
     blocks: tuple[NoisyBlock, ...]
@@ -96,7 +96,7 @@ class PrivateQueryPlan:
     distincts: tuple[DistinctProbe, ...]
     selector: str | None
     threshold: int | None
-    cut: CutProbe | None  # None: no limit can cut off rows, or nobody wants to know
+    cut: CutProbe | None  # None: no limit can cut off rows, or the share is 0
     event: events.Event
 
 
@@ -138,17 +138,17 @@ def make_plan(
     """Return the plan whose price is at most (`epsilon`, `delta`).
 
     Without `noise` the one with the smaller error is taken; Gaussian noise needs a delta. Where limits
-    may cut off rows, `cut_share` of epsilon tells how many.
+    may cut off rows, `cut_share` of epsilon measures how many.
     """
     _check(epsilon, delta, noise)
     if not 0 <= cut_share < 1:
         raise InvalidBudget(
-            "The share of epsilon that tells what limits cut off is from 0 to below 1."
+            "The share of epsilon that measures what limits cut off must be at least 0 and below 1."
         )
     slips = sum(find_key_domain(leaf.keys) is None for leaf in question.private_queries)
     if slips and not delta:
         raise QuestionRefused(
-            "The values of a grouping key are not public, so that a rare one could tell who is in "
+            "The values of a grouping key are not public, so that a rare one could reveal who is in "
             "the table. List them as `values: {public: […]}` of the column in the policy (where `init` "
             "wrote `drafted`, check that they are known without the data and change that word to "
             "`public`), or allow a small chance of it with --delta 1e-6: then groups of few people are "
@@ -352,7 +352,7 @@ def _noise_scale(sensitivity: int, squared: int, *, share: Fraction, noise: Nois
 def _group_threshold(
     selector: NoisyBlock, limit: Contribution, slip: Fraction, noise: Noise
 ) -> int:
-    """Return the noisy count from which on a group is told."""
+    """Return the noisy count from which on a group is released."""
     groups = limit.groups or limit.rows
     find = laplace_threshold if noise == "laplace" else gaussian_threshold
     # A person is in a group with one count, or with as many rows as stand for the person.
@@ -367,7 +367,7 @@ def _distinct_probe(
     if item.argument is None:
         raise Bug("count(DISTINCT …) has no argument.")
     query = bounded_queries.distinct_query(rows, draft.leaf.keys, item.argument, limit)
-    # Values are chosen by chance here whatever bounds the sums, so that one may push out another.
+    # Values are always chosen by chance here, so that one may push out another.
     is_chosen = limit.method in ("rescale", "truncate")
     most = limit.rows * (2 if rows.has_children and is_chosen else 1)
     scale = _noise_scale(most, most**2, share=share, noise=noise)
@@ -395,7 +395,7 @@ def _rank_probe(draft: _QueryDraft, item: Aggregate, share: Fraction, noise: Noi
 
 
 def _cut_probe(draft: _QueryDraft, share: Fraction, noise: Noise) -> CutProbe:
-    # Somebody who is but one of a person's rows moves the person from one bin to another.
+    # A protected child row moves its person from one bin to another.
     most = WHOLE * (2 if draft.leaf.rows.has_children else 1)
     query = cut_query(draft.leaf.rows, draft.leaf.keys, draft.limit)
     return CutProbe(query, draft.limit, most, _noise_scale(most, most**2, share=share, noise=noise))

@@ -29,7 +29,7 @@ _DEEPEST = 4
 
 
 def check_post_processing(query: exp.Query, released: Collection[str]) -> None:
-    """Refuse a query that reads more than `released` tables or calls a function nobody allowed."""
+    """Refuse a query that reads more than `released` tables or calls an unlisted function."""
     for node in query.walk():
         if isinstance(node, exp.Table) and node.name not in released:
             raise QuestionRefused(
@@ -74,7 +74,7 @@ def make_query_total(query: exp.Query) -> exp.Query:
 
 def _total_node(node: exp.Expr) -> exp.Expr:
     if isinstance(node, exp.Sqrt):
-        # The double next to zero: whatever is below zero is at or below it.
+        # The double next to zero: every number below zero is at or below it.
         return exp.Sqrt(this=_null_unless_above(node.this, -5e-324))
     if isinstance(node, exp.Ln):
         return exp.Ln(this=_null_unless_above(node.this, 0.0))
@@ -101,7 +101,7 @@ def _null_unless_above(tree: exp.Expr, lowest: float) -> exp.Expr:
 
 
 def projection_names(select: exp.Select) -> tuple[str, ...]:
-    """Return what the columns of a query over answers are called; none for `*`, which says it itself."""
+    """Return the column names of a query over answers; none for `*`, which keeps its input's."""
     if any(item.is_star for item in select.expressions):
         return ()
     names: list[str] = []

@@ -1,4 +1,4 @@
-"""A statement taken apart: what must be asked of people's rows, and what is done with the answers."""
+"""A resolved statement: the aggregates of people's rows, and the query over their answers."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class PrivateQuery:
-    """One grouping of people's rows; all that is told about people is told by leaves.
+    """One grouping of people's rows; everything released about people comes from leaves.
 
     `name` is what its released table is called. `sets` are the groupings wanted, each a tuple of positions of `keys`; the finest one is first.
     """
@@ -31,7 +31,7 @@ class PrivateQuery:
 class Question:
     """The leaves, and the query over their released tables that gives the answer.
 
-    `is_direct` says that it is one SELECT over the one leaf, so that errors can be told. `searched` are
+    `is_direct` means that it is one SELECT over the one leaf, so that errors are known. `searched` are
     the columns, each with its table, whose bounds must be found before it is answered.
     """
 
@@ -43,10 +43,10 @@ class Question:
 
 
 def key_name(number: int) -> str:
-    """Return what a key's column is called there."""
+    """Return the name of a key's column there."""
     return f"k{number}"
 
 
 def aggregate_name(number: int) -> str:
-    """Return what an aggregate's column is called there."""
+    """Return the name of an aggregate's column there."""
     return f"a{number}"

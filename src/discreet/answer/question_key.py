@@ -1,4 +1,4 @@
-"""What tells a question from all others that must be paid for separately."""
+"""The key of a question in the ledger: questions with different keys are paid for separately."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def question_key(
     analyst: str | None,
     options: Sequence[object],
 ) -> str:
-    """Return the key of a question in the ledger: another one wherever the answer may be another."""
+    """Return the key of a question in the ledger: it differs wherever the answer may differ."""
     tables = {
         touch.held.account: [
             touch.held.version,
@@ -34,7 +34,7 @@ def question_key(
         for leaf in plan.private_queries
         for touch in leaf.private_query.rows.touches
     }
-    told = [
+    parts = [
         LAYOUT,
         text,
         str(plan.epsilon),
@@ -45,11 +45,11 @@ def question_key(
         sorted(tables.items()),
         sorted(account.name for account in accounts),
     ]
-    return hashlib.sha256(json.dumps(told, default=str).encode()).hexdigest()
+    return hashlib.sha256(json.dumps(parts, default=str).encode()).hexdigest()
 
 
 def _policy_facts(policy: Any) -> object:
-    """Return what a policy says of a table that can change an answer."""
+    """Return the parts of a table's policy that can change an answer."""
     if policy is None:
         return None
     columns = [

@@ -47,7 +47,7 @@ def register_table(
 ) -> RegisteredTable:
     """Write a Parquet copy of `source` with a rank for each row of a person.
 
-    The order of a person's rows is that of a hash under a key that is drawn here and kept nowhere.
+    The order of a person's rows is that of a hash under a key that is drawn here and never stored.
     Which rows count then depends on that person's rows only, so that bounding by rank is as good as
     any other.
     """
@@ -62,32 +62,32 @@ def register_table(
         schema = declared_schema(select_table(policy, label=label_of(source), name=table))
     opened = open_table(source, table=table, schema=schema, **(reading or {}))
     try:
-        said = select_table(policy, label=opened.label, name=table)
-        opened = conform_table(opened, said)
-        if said.unit is None or said.unit_period is not None:
+        declared = select_table(policy, label=opened.label, name=table)
+        opened = conform_table(opened, declared)
+        if declared.unit is None or declared.unit_period is not None:
             raise WrongUsage(
-                f"Table '{said.name}' has no unit of several rows in the policy, so that nothing needs "
+                f"Table '{declared.name}' has no unit of several rows in the policy, so that nothing needs "
                 "to be registered. Ask about it as it is."
             )
         if not isinstance(opened.engine, DuckDB):
             raise WrongUsage("Only files can be registered. On a server, bounding is done there.")
-        if opened.column(said.unit) is None:
-            raise UnknownColumn(f"The unit '{said.unit}' is not in {opened.label}.")
+        if opened.column(declared.unit) is None:
+            raise UnknownColumn(f"The unit '{declared.unit}' is not in {opened.label}.")
         every = opened.engine.columns(opened.relation)  # also what no policy declares
         columns = [build.column(column.name) for column in every]
-        ranked = build.alias_as(_rank_of(columns, said.unit), RANK)
+        ranked = build.alias_as(_rank_of(columns, declared.unit), RANK)
         query = build.select(*columns, ranked, source=opened.relation.copy())
         rows = _write_parquet(opened.engine, query, output)
-        told = {
+        registration = {
             "rank": RANK,
-            "table": said.name,
-            "unit": said.unit,
+            "table": declared.name,
+            "unit": declared.unit,
             "size": output.stat().st_size,
         }
-        write_atomically(beside, json.dumps(told, indent=2) + "\n")
+        write_atomically(beside, json.dumps(registration, indent=2) + "\n")
     finally:
         opened.engine.close()
-    return RegisteredTable(str(source), str(output), said.name, said.unit, rows)
+    return RegisteredTable(str(source), str(output), declared.name, declared.unit, rows)
 
 
 def _rank_of(columns: Sequence[exp.Column], unit: str) -> exp.Expr:
@@ -109,7 +109,7 @@ def _check_lines(source: str | Path, table: str | None, reading: ReadOptions) ->
 
 
 def _write_parquet(engine: DuckDB, query: exp.Select, output: Path) -> int:
-    """Write the file beside its place first, so that it is there whole or not at all."""
+    """Write the file beside its place first, so that it is never there in part."""
     part = output.with_name(f".{output.name}.{secrets.token_hex(4)}")
     try:
         rows = engine.export(

@@ -32,9 +32,9 @@ def unpack_released(packed: bytes) -> dict[str, ReleasedTable]:
     found: dict[str, ReleasedTable] = {}
     while source.tell() < len(packed):
         table = pa.ipc.open_stream(source).read_all()
-        told = table.schema.metadata
-        cut = tuple(json.loads(told[_CUT])) if _CUT in told else None
-        found[told[_NAME].decode()] = ReleasedTable(
-            table.replace_schema_metadata(None), int(told[_SHIFTS]), cut
+        metadata = table.schema.metadata
+        cut = tuple(json.loads(metadata[_CUT])) if _CUT in metadata else None
+        found[metadata[_NAME].decode()] = ReleasedTable(
+            table.replace_schema_metadata(None), int(metadata[_SHIFTS]), cut
         )
     return found

@@ -1,4 +1,4 @@
-"""From a statement to a question: every SELECT is either rows, or an aggregate of rows, or computed from these."""
+"""Resolves a statement: every SELECT is rows, an aggregate of rows, or computed from aggregates."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ Found = Selection | PostProcessing
 
 
 def resolve_question(statement: exp.Query, catalog: Catalog) -> Question:
-    """Return what the statement asks, or refuse it; the data are not looked at."""
+    """Return the question of the statement, or refuse it; no data is read."""
     walk = _StatementResolver(catalog)
     found = walk.visit(statement, {})
     if isinstance(found, Selection):
@@ -100,7 +100,7 @@ class _StatementResolver:
 
     def _resolve_select(self, select: exp.Select, known: Mapping[str, Found]) -> Found:
         if select.args.get("from_") is None:
-            raise QuestionRefused("A SELECT without FROM asks about nobody.")
+            raise QuestionRefused("A SELECT without FROM names no table. Add FROM.")
         first = select.args["from_"].this
         joins: list[exp.Join] = select.args.get("joins") or []
         found = [
@@ -238,7 +238,7 @@ class _StatementResolver:
         found: list[tuple[str, Rows | PostProcessing]],
         known: Mapping[str, Found],
     ) -> PostProcessing:
-        """Return a SELECT over released tables: whatever it does is post-processing."""
+        """Return a SELECT over released tables: all of it is post-processing."""
         tree = select.copy()
         tree.set("with_", None)
         places = [tree.args["from_"], *(tree.args.get("joins") or [])]
@@ -312,12 +312,12 @@ def _narrow_touches(rows: Rows, predicate: exp.Expr) -> tuple[sources.TouchedTab
     touches: list[sources.TouchedTable] = []
     for touch in rows.touches:
         policy = touch.held.policy
-        # Only where the table itself is read does the predicate speak of its columns.
+        # The predicate is about the table's columns only where the table itself is read.
         is_read_here = touch.alias is not None and len(rows.touches) == 1
         if policy is None or not policy.partitions or not is_read_here:
             touches.append(touch)
             continue
-        # A session of Spark may be somebody else's, with a time zone that moves the ends of days.
+        # A Spark session may be shared, with a time zone that moves the ends of days.
         moves = {Kind.TIMESTAMP} if touch.held.table.engine.name == "spark" else set[Kind]()
         kinds = {
             column.name: Kind.OTHER if column.kind in moves else column.kind

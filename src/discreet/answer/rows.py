@@ -1,4 +1,4 @@
-"""Rows of people, before anything is told about them: where they come from and whose they are."""
+"""Rows of people before aggregation: their tables and their unit."""
 
 from __future__ import annotations
 
@@ -43,13 +43,14 @@ class TouchedTable:
 
 @dataclass(frozen=True)
 class Rows:
-    """A selection of rows that nobody has aggregated yet.
+    """A selection of rows before aggregation.
 
-    `unit` says whose a row is, in one of the `forms` that tell people apart exactly; when empty, each
-    row is a person. A row of a protected table may appear in `fan` rows, as far as anybody counts: more are 2, too, where a unit bounds them.
+    `unit` identifies the person of a row, in one of the `forms` that identify people exactly; when
+    empty, each row is a person. A row of a protected table may appear in `fan` rows; where a unit
+    bounds them, 2 stands for any larger number.
     `bounds` are public limits that numbers are clamped to before they are summed. `rank` numbers
-    the rows of each unit by chance. `is_single` says that each unit has one row at most.
-    `has_children` says that some rows are also protected one by one, by a table whose rows are
+    the rows of each unit by chance. `is_single`: each unit has one row at most.
+    `has_children`: some rows are also protected one by one, by a table whose rows are
     people of their own.
     """
 
@@ -72,7 +73,7 @@ class Rows:
 
     @property
     def is_public(self) -> bool:
-        """Whether the rows tell about nobody who is protected."""
+        """Whether the rows are of public tables only."""
         return not self.touches
 
     def place(self, column: exp.Column) -> Place:
@@ -104,21 +105,21 @@ class Rows:
             )
         return found[0]
 
-    def describe_column(self, column: exp.Column) -> str:
-        """Return what a column is called, and where the policy speaks of it."""
+    def named(self, column: exp.Column) -> str:
+        """Return the name of a column, and its line in the policy."""
         alias, name = self.place(column)
         held = next((touch.held for touch in self.touches if touch.alias == alias), None)
-        said = held.policy.column(name) if held and held.policy else None
-        line = f" (line {said.line} of the policy)" if said and said.line else ""
+        declared = held.policy.column(name) if held and held.policy else None
+        line = f" (line {declared.line} of the policy)" if declared and declared.line else ""
         return f"'{name}'{line}"
 
     def _refuse_undeclared(self, name: str, aliases: list[str]) -> None:
         """Refuse a column of a file that the policy gives no kind, whether or not it is there."""
         for touch in self.touches:
-            said = touch.held.policy
-            if said is None or touch.alias not in aliases or touch.held.table.schema is None:
+            declared = touch.held.policy
+            if declared is None or touch.alias not in aliases or touch.held.table.schema is None:
                 continue
-            column = said.column(name)
+            column = declared.column(name)
             is_slip = column is None and "Did you mean" in did_you_mean(
                 name, self.scope[touch.alias]
             )

@@ -37,7 +37,7 @@ class Scale(Protocol):
 
 
 def scale_of(parts: Parts, kind: Kind | None) -> Scale | None:
-    """Return how a column of `kind` makes parts, None where no predicate tells its parts."""
+    """Return how a column of `kind` makes parts, None where no predicate selects its parts."""
     if parts != "value":
         is_date = kind is Kind.DATE
         return PeriodScale(parts, is_date) if is_date or kind is Kind.TIMESTAMP else None
@@ -56,7 +56,7 @@ def scale_of(parts: Parts, kind: Kind | None) -> Scale | None:
 
 @dataclass(frozen=True)
 class LabelScale:
-    """Each value is a part, and only equality tells which."""
+    """Each value is a part, and only equality selects one."""
 
     read: Callable[[exp.Expr], str | None]
 

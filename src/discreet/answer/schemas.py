@@ -1,6 +1,6 @@
-"""What is known of a table before anybody asks: its columns' kinds and whose its rows are.
+"""What is known of a table before the first question: its columns' kinds and its unit.
 
-Both are public, so that plans, refusals and prices tell nothing about a row. They come from the policy.
+Both are public, so that plans, refusals and prices reveal nothing about a row. They come from the policy.
 Where there is none, they are drafted once from the rows and pinned in the ledger, and hold from then on.
 """
 
@@ -68,9 +68,9 @@ def read_pinned(text: str) -> PinnedSchema:
 
 
 def pin_name(kind: str, label: str, table: str | None, names: Iterable[str] | None) -> str:
-    """Return what the draft of a table is called: by its place, and by what it says itself of its columns.
+    """Return the name of a table's draft: its place and the columns that its source declares.
 
-    A path, a pipe or a frame does not tell one table from another.
+    A path, a pipe or a frame does not distinguish tables.
     """
     known = json.dumps([table, None if names is None else sorted(names)])
     return f"{kind}:{label}:{hashlib.sha256(known.encode()).hexdigest()}"
@@ -88,34 +88,34 @@ class PinnedSchemas:
         return None if text is None else read_pinned(text)
 
     def draft(self, account: str, table: Table) -> PinnedSchema:
-        """Pin what the rows of `table` say, and return what is pinned: the first draft counts."""
+        """Pin the draft of `table`, and return what is pinned: the first draft counts."""
         drafted = PinnedSchema(table.schema, keys_by_content(table))
         return read_pinned(self._ledger.pin(account, drafted.write()))
 
 
-def declared_schema(said: model.TablePolicy) -> DeclaredSchema:
+def declared_schema(table: model.TablePolicy) -> DeclaredSchema:
     """Return the columns that a policy declares with a kind.
 
     Raises:
         UndeclaredKind: There is none, so that nothing can be asked.
     """
-    columns = declared_columns(said)
+    columns = declared_columns(table)
     if not columns:
         raise UndeclaredKind(
-            f"The policy does not say what the columns of '{said.name}' hold, and the rows of a file "
+            f"The policy does not say what the columns of '{table.name}' hold, and the rows of a file "
             "without types must not decide it. Give each column its `kind:`, such as `kind: integer`; "
             "`discreet init` drafts them."
         )
-    return DeclaredSchema(columns, said.reading.delimiter, said.reading.encoding)
+    return DeclaredSchema(columns, table.reading.delimiter, table.reading.encoding)
 
 
-def conform_table(table: Table, said: model.TablePolicy) -> Table:
+def conform_table(table: Table, policy: model.TablePolicy) -> Table:
     """Return a table with types of its own, its columns of the kinds that the policy declares.
 
     Raises:
         UndeclaredKind: A column on a server is of another kind.
     """
-    declared = declared_columns(said)
+    declared = declared_columns(policy)
     wrong = [
         column
         for column in table.columns
@@ -127,7 +127,7 @@ def conform_table(table: Table, said: model.TablePolicy) -> Table:
     if not isinstance(table.engine, DuckDB):
         column = wrong[0]
         raise UndeclaredKind(
-            f"Column '{column.name}' of '{said.name}' is declared as {KIND_NAMES[declared[column.name].kind]}, "
+            f"Column '{column.name}' of '{policy.name}' is declared as {KIND_NAMES[declared[column.name].kind]}, "
             f"and is {KIND_NAMES[declared_kind(column.kind)]} in the database. Correct its `kind:` in the policy."
         )
     changed = {column.name: declared[column.name] for column in wrong}
@@ -148,14 +148,14 @@ def _conform_column(column: Column, declared: DeclaredColumn | None) -> exp.Expr
 
 
 def unit_doubts(
-    said: model.TablePolicy | None, table: Table, pinned: PinnedSchema | None
+    policy: model.TablePolicy | None, table: Table, pinned: PinnedSchema | None
 ) -> tuple[str, ...]:
-    """Return the columns that leave it open whose a row is, where nobody declared it."""
+    """Return the columns that may identify the person, where no unit is declared."""
     names = [*(column.name for column in table.columns), *(table.undeclared or ())]
-    if said is None:
+    if policy is None:
         # A name is public, and another table may stand now where the draft was made.
         drafted = pinned.keys if pinned else ()
         return tuple(dict.fromkeys([*drafted, *keys_by_name(names)]))
-    if said.public or said.unit is not None or said.unit_is_row:
+    if policy.public or policy.unit is not None or policy.unit_is_row:
         return ()
-    return keys_by_policy(said, names)
+    return keys_by_policy(policy, names)

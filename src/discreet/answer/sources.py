@@ -47,7 +47,7 @@ def scan_table(held: CatalogTable, alias: str) -> Rows:
 
 
 def _with_unit(rows: Rows, held: CatalogTable, alias: str) -> Rows:
-    """Return `rows` with their unit; rows that are nobody's are left out."""
+    """Return `rows` with their unit; rows without a unit are left out."""
     unit = build.column(held.unit or "", of=alias)
     form = require_identifier(held, held.unit or "")
     rows = rows.where(exp.Not(this=build.is_null(unit.copy())))
@@ -66,23 +66,23 @@ def _with_unit(rows: Rows, held: CatalogTable, alias: str) -> Rows:
 
 
 def join_rows(left: Rows, right: Rows, *, side: str, on: exp.Expr | None) -> Rows:
-    """Return the joined rows; whose they are stays told, or the question is refused."""
+    """Return the joined rows with their unit, or refuse a join that loses it."""
     scope = {**left.scope, **(_make_nullable(right.scope) if side else right.scope)}
     merged = Rows(exp.Select(), scope, hidden=left.hidden)
     conditions = list(_split_conditions(merged.qualified(on))) if on is not None else []
     equalities = [(one.this, one.expression) for one in conditions if isinstance(one, exp.EQ)]
     if not equalities:
         raise QuestionRefused(
-            "A join without an equality pairs everybody with everybody. Write JOIN … ON a.x = b.y."
+            "A join without an equality pairs every row with every row. Write JOIN … ON a.x = b.y."
         )
     if side not in ("", "LEFT") or (side == "LEFT" and left.is_public and not right.is_public):
         raise QuestionRefused(
-            f"{side or 'This'} JOIN makes rows that belong to nobody. Write the protected table "
+            f"{side or 'This'} JOIN makes rows that belong to no person. Write the protected table "
             "first and use JOIN or LEFT JOIN."
         )
     unit, limits, same = _unit_of(left, right, equalities)
     table, filters = _single_table(right)
-    # What says whose the rows are is compared as it is: nothing may make two people one.
+    # Units are compared as they are: no conversion may make two people one.
     total = [
         exp.EQ(this=merged.resolve(one.this).tree, expression=merged.resolve(one.expression).tree)
         if isinstance(one, exp.EQ) and (one.this, one.expression) in same
@@ -94,11 +94,11 @@ def join_rows(left: Rows, right: Rows, *, side: str, on: exp.Expr | None) -> Row
     frame = left.frame.copy()
     frame.append("joins", joined)
     if side and unit != left.unit:
-        # Rows that match nobody are nobody's; without this they would all be one person's.
+        # Rows without a match have no unit; without this they would all count as one person's.
         frame.where(exp.Not(this=build.is_null(unit[0].copy())), copy=False)
     is_plain = right.is_public or left.is_public
     has_children = left.has_children or right.has_children
-    # Where nothing matches, the unit of the right side is NULL, so that it no longer says whose.
+    # Where nothing matches, the unit of the right side is NULL and no longer identifies the person.
     others = () if side else (*right.same, *(right.unit if unit == left.unit else left.unit))
     return Rows(
         frame,
@@ -138,7 +138,7 @@ def _single_table(rows: Rows) -> tuple[exp.Expr, list[exp.Expr]]:
 def _unit_of(
     left: Rows, right: Rows, equalities: list[Pair]
 ) -> tuple[tuple[exp.Expr, ...], ContributionLimits, list[Pair]]:
-    """Return whose the joined rows are, their limits, and the equalities that say so."""
+    """Return the unit of the joined rows, their limits, and the equalities that prove it."""
     if left.is_public or right.is_public:
         public, private = (left, right) if left.is_public else (right, left)
         if not private.is_public:
@@ -173,18 +173,18 @@ def _unit_of(
 
 
 def _no_unit_refusal(left: Rows, right: Rows) -> QuestionRefused:
-    """Return the refusal of a join that does not say whose its rows are."""
+    """Return the refusal of a join that does not determine the unit of its rows."""
     first, second = ({touch.held.unit for touch in side.touches} - {None} for side in (left, right))
     if first and second and not first & second:
         return QuestionRefused(
-            "This join does not say whose the rows are: one table is about people told apart by "
+            "This join does not determine whose the rows are: one table identifies people by "
             f"{_list_names(first)}, the other by {_list_names(second)}. If these are the same people, join "
             "on both columns. If not, a row would be of two people: ask about each table alone. What "
             "is no secret, such as which ward a doctor works in, the custodian can give in a table "
             "with `public: true`."
         )
     return QuestionRefused(
-        "Two protected tables are joined by columns that do not say whose the rows are. Join them "
+        "Two protected tables are joined by columns that do not identify the person. Join them "
         "on their unit, or on a foreign key that the policy declares with `references:`."
     )
 
@@ -199,12 +199,12 @@ def _is_foreign_key(child: Rows, a: exp.Expr, parent: Rows, b: exp.Expr) -> bool
         return False
     if len(child.touches) != 1 or len(parent.touches) != 1:
         return False
-    # Only where the tables themselves are read are these the columns that the policy speaks of.
+    # These are the columns of the policy only where the tables themselves are read.
     if (child.touches[0].alias, parent.touches[0].alias) != (a.table, b.table):
         return False
     policy = child.touches[0].held.policy
-    said = policy.column(a.name) if policy else None
-    if said is None or said.references != (parent.touches[0].held.name, b.name):
+    declared = policy.column(a.name) if policy else None
+    if declared is None or declared.references != (parent.touches[0].held.name, b.name):
         return False
     forms = [
         identifier_form(rows.touches[0].held, column.name)
@@ -222,7 +222,7 @@ def _require_one_form(first: tuple[str | None, ...], second: tuple[str | None, .
         str(forms[0] or "of a kind without exact ids") for forms in (first, second)
     )
     raise QuestionRefused(
-        f"The ids that say whose the rows are, are {words}, and cannot be compared exactly. Store "
+        f"The ids of people are {words}, and cannot be compared exactly. Store "
         "them in one type: as whole numbers, as texts, or as decimals of one scale."
     )
 
@@ -253,7 +253,7 @@ def _require_unique(public: Rows, private: Rows, equalities: list[Pair]) -> None
 
 
 def _is_matched(side: exp.Expr, other: exp.Expr, public: Rows, private: Rows) -> bool:
-    """Whether `side` is a public column that a person's row alone says which value it must have.
+    """Whether `side` is a public column whose value a person's row alone determines.
 
     Reals and decimals are compared as doubles, where different values may become one.
     """

@@ -34,7 +34,7 @@ _CLAUSES: Mapping[type[exp.Expr], frozenset[str]] = {
 }
 
 _REASONS = {
-    "sample": "a sample of rows depends on chance that nobody paid for. Aggregate all rows.",
+    "sample": "a sample of rows depends on chance that no budget was spent on. Aggregate all rows.",
     "qualify": "QUALIFY filters by window functions. Use HAVING on aggregates.",
     "windows": "window functions look at other people's rows. Use aggregates with GROUP BY.",
     "pivots": "PIVOT takes its columns from the data. Use GROUP BY.",
@@ -48,7 +48,7 @@ _REASONS = {
     "by_name": "UNION BY NAME is not supported. List the columns in their order.",
     "columns": "columns of an alias are not supported. Name them in the SELECT.",
 }
-# What people call a clause that sqlglot has another name for.
+# The usual names of clauses that have another name in sqlglot.
 _CLAUSE_NAMES = {
     "by_name": "BY NAME",
     "catalog": "Another database",
@@ -63,7 +63,7 @@ _CLAUSE_NAMES = {
 }
 
 
-# It logs what it cannot take apart, which is refused here in words of our own.
+# sqlglot logs what it cannot parse; that is refused here with our own message.
 logging.getLogger("sqlglot").setLevel(logging.ERROR)
 
 
@@ -119,7 +119,7 @@ def _statement_verb(tree: exp.Expr) -> str:
 
 
 def check_clauses(node: exp.Expr) -> None:
-    """Refuse a part of a statement that has a clause nobody allowed."""
+    """Refuse a part of a statement that has a clause that is not allowed."""
     if isinstance(node, exp.SetOperation) and not isinstance(node, exp.Union):
         raise QuestionRefused("INTERSECT and EXCEPT are not supported. Use WHERE conditions.")
     if isinstance(node, (exp.Insert, exp.Update, exp.Delete, exp.Merge, exp.DDL)):

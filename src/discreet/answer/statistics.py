@@ -1,4 +1,4 @@
-"""Which noisy sums a list of aggregates needs, as few as can be, and how each aggregate is read from them."""
+"""The fewest noisy sums that the aggregates need, and how each is read from them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SPREADS = (
     AggregateKind.STDDEV_POP,
 )
 ROOTS = (AggregateKind.STDDEV, AggregateKind.STDDEV_POP)
-Array = Any  # of float64; numpy's own types say no more
+Array = Any  # of float64; numpy's own types are no more precise
 Noisy = "Mapping[str, Sequence[Array]]"  # the noisy vertices of each block, by its name
 
 
@@ -38,7 +38,7 @@ def assemble_blocks(
     """Return the blocks, and how the aggregates that need no engine query of their own are read.
 
     With `counts_rows` or `counts_units` there is a block for these in any case: it decides which
-    groups are told. `finest` is how many steps a real number is counted in.
+    groups are released. `finest` is how many steps a real number is counted in.
     """
     asked = {item.ask for item in aggregates}
     made: dict[str, SumBlock] = {}
@@ -118,7 +118,7 @@ def _counting_block(made: Mapping[str, SumBlock]) -> SumBlock:
 
 
 def read_aggregate_value(reading: AggregateReading, vertices: Sequence[Array]) -> Array:
-    """Return the aggregate that the noisy `vertices` of its block tell; NaN where there is none."""
+    """Return the aggregate from the noisy `vertices` of its block; NaN where there is none."""
     ask, block = reading.aggregate.ask, reading.block
     if block.degree == 0:
         return vertices[0]
@@ -157,7 +157,7 @@ def value_changes(
 ) -> list[Array]:
     """Return how far the aggregate moves when the vertices, one by one, are off by `deviation`.
 
-    What noise has pushed out of its bounds is told as the bound, and is off by as much as before:
+    A value that noise has pushed out of its bounds becomes the bound, and its error stays the same:
     a variance of 0 is no surer than one a little above.
     """
     still, most = _unclipped_value(reading, vertices)

@@ -45,7 +45,7 @@ class ReadOptions(TypedDict, total=False):
     memory_limit: str | None
 
 
-FRAME_NAME = "data"  # what a frame is called that has no name of its own
+FRAME_NAME = "data"  # the name of a frame that has none
 REGISTRATION_SUFFIX = ".registered.json"
 
 
@@ -68,7 +68,7 @@ def open_catalog(
 ) -> tuple[Catalog, Engine]:
     """Return the tables and the engine that they are all on; no row of people is read for it.
 
-    The one exception is a table that no policy describes and that nobody asked about before.
+    The one exception is a table without a policy that is asked about for the first time.
     """
     setting = _CatalogOptions(policy, reading or {}, pins)
     if _is_database(source) and table is None and take_parameter(str(source), "table")[1] is None:
@@ -110,23 +110,29 @@ def _open_main_on(
     within = None if names_its_table(source) else table
     if policy is not None and not needs_kinds(place):
         opened = open_table(place, table=within, engine=engine, **setting.reading)
-        said = select_table(policy, label=opened.label, name=table)
-        return _make_catalog_table(said.name, _conform_private_table(opened, said), said, source)
-    said = None
+        declared = select_table(policy, label=opened.label, name=table)
+        return _make_catalog_table(
+            declared.name, _conform_private_table(opened, declared), declared, source
+        )
+    declared = None
     if policy is not None:
-        said = select_table(policy, label=label_of(place), name=table)
-    name = said.name if said else _file_name(source)
+        declared = select_table(policy, label=label_of(place), name=table)
+    name = declared.name if declared else _file_name(source)
     opened, pinned = _open_source(
-        place, said, setting, table=within, engine=engine, account=_source_label(source, name)
+        place, declared, setting, table=within, engine=engine, account=_source_label(source, name)
     )
     return _make_catalog_table(
-        said.name if said else _table_name(source, opened, table), opened, said, source, pinned
+        declared.name if declared else _table_name(source, opened, table),
+        opened,
+        declared,
+        source,
+        pinned,
     )
 
 
 def _open_source(
     place: object,
-    said: model.TablePolicy | None,
+    declared: model.TablePolicy | None,
     setting: _CatalogOptions,
     *,
     account: str,
@@ -135,11 +141,11 @@ def _open_source(
 ) -> tuple[Table, PinnedSchema | None]:
     """Return a table as its policy declares it, or as it was drafted when it was first asked about."""
     reading = setting.reading
-    if said is not None:
-        is_declared = needs_kinds(place) and not said.public
-        schema = declared_schema(said) if is_declared else None
+    if declared is not None:
+        is_declared = needs_kinds(place) and not declared.public
+        schema = declared_schema(declared) if is_declared else None
         opened = open_table(place, table=table, engine=engine, schema=schema, **reading)
-        return _conform_private_table(opened, said), None
+        return _conform_private_table(opened, declared), None
     if not is_untyped_source(place):
         opened = open_table(place, table=table, engine=engine, **reading)
         names = [column.name for column in opened.columns]
@@ -165,9 +171,9 @@ def _refuse_inference(source: object, table: str | None) -> None:
         )
 
 
-def _conform_private_table(opened: Table, said: model.TablePolicy) -> Table:
+def _conform_private_table(opened: Table, declared: model.TablePolicy) -> Table:
     """Return the table with the kinds that its policy declares; what is public is as it is."""
-    return opened if said.public else conform_table(opened, said)
+    return opened if declared.public else conform_table(opened, declared)
 
 
 def _is_database(source: object) -> bool:
@@ -178,19 +184,19 @@ def _open_database_catalog(url: str, setting: _CatalogOptions) -> tuple[Catalog,
     policy = setting.policy
     names = list_tables(url)
     if not names:
-        open_table(url)  # which says that there is none
+        open_table(url)  # which reports that there is none
     first = open_table(url, table=names[0])
 
     def opener(name: str) -> Callable[[], CatalogTable]:
-        said = policy.tables.get(name) if policy else None
+        declared = policy.tables.get(name) if policy else None
         source = f"{url}#{name}"
 
         def opened() -> CatalogTable:
             account = _source_label(source, name)
             found = _open_source(
-                url, said, setting, account=account, table=name, engine=first.engine
+                url, declared, setting, account=account, table=name, engine=first.engine
             )
-            return _make_catalog_table(name, found[0], said, source, found[1])
+            return _make_catalog_table(name, found[0], declared, source, found[1])
 
         return opened
 
@@ -210,7 +216,7 @@ def _table_name(source: object, main: Table, table: str | None) -> str:
 
 
 def _file_name(source: object) -> str:
-    """Return what a file is called in questions: people.csv is `people`."""
+    """Return the name of a file in questions: people.csv is `people`."""
     if not isinstance(source, (str, Path)):
         return FRAME_NAME
     stem = Path(str(source)).name
@@ -220,23 +226,28 @@ def _file_name(source: object) -> str:
 
 
 def _table_opener(
-    said: model.TablePolicy, setting: _CatalogOptions, engine: Engine, main: object
+    declared: model.TablePolicy, setting: _CatalogOptions, engine: Engine, main: object
 ) -> Callable[[], CatalogTable]:
     policy = setting.policy
     folder = policy.path.parent if policy and policy.path else Path()
 
     def opened() -> CatalogTable:
-        place = said.source
+        place = declared.source
         if place is None:
-            place = str(main) if _is_database(main) else said.name
+            place = str(main) if _is_database(main) else declared.name
         elif "://" not in place and not place.startswith(SPARK):
             place = str(folder / place)
-        table = said.name if _is_database(place) and "table=" not in place else None
-        account = _source_label(place, said.name)
+        table = declared.name if _is_database(place) and "table=" not in place else None
+        account = _source_label(place, declared.name)
         found, _ = _open_source(
-            place, said, replace(setting, reading={}), account=account, table=table, engine=engine
+            place,
+            declared,
+            replace(setting, reading={}),
+            account=account,
+            table=table,
+            engine=engine,
         )
-        return _make_catalog_table(said.name, found, said, place)
+        return _make_catalog_table(declared.name, found, declared, place)
 
     return opened
 
@@ -244,36 +255,36 @@ def _table_opener(
 def _make_catalog_table(
     name: str,
     table: Table,
-    said: model.TablePolicy | None,
+    declared: model.TablePolicy | None,
     source: object,
     pinned: PinnedSchema | None = None,
 ) -> CatalogTable:
-    if said is not None:
-        _require(table, said)
+    if declared is not None:
+        _require(table, declared)
     label = _source_label(source, name)
     return CatalogTable(
         name,
         table,
-        said,
-        account=f"table:{said.id if said and said.id else label}",
+        declared,
+        account=f"table:{declared.id if declared and declared.id else label}",
         version=_content_version(source),
         rank=_find_rank_column(
-            _read_registration(source), source, table, said.unit if said else None
+            _read_registration(source), source, table, declared.unit if declared else None
         ),
         origin=Origin(label, _account_label(source, name), _content_location(source, table)),
         pinned=pinned,
     )
 
 
-def _require(table: Table, said: model.TablePolicy) -> None:
-    """Refuse a table without its unit: then nobody knows whose a row is."""
-    period = said.unit_period.column if said.unit_period else None
-    for name in filter(None, (said.unit, period)):
+def _require(table: Table, declared: model.TablePolicy) -> None:
+    """Refuse a table without its unit: its rows could not be assigned to people."""
+    period = declared.unit_period.column if declared.unit_period else None
+    for name in filter(None, (declared.unit, period)):
         if table.column(name) is None:
-            column = said.column(name)
+            column = declared.column(name)
             if table.schema is not None and (column is None or column.kind is None):
                 raise UndeclaredKind(
-                    f"The unit '{name}' of '{said.name}' has no `kind:` in the policy. Add it, such "
+                    f"The unit '{name}' of '{declared.name}' has no `kind:` in the policy. Add it, such "
                     f"as `{name}: {{role: identifier, kind: integer}}`."
                 )
             near = did_you_mean(name, (column.name for column in table.columns))
@@ -295,13 +306,13 @@ def _source_label(source: object, name: str) -> str:
 
 
 def _account_label(source: object, name: str) -> str:
-    """Return what a table is called in the name of its account."""
+    """Return the name of a table within the name of its account."""
     is_file = isinstance(source, (str, Path)) and not str(source).startswith((*POSTGRES, SPARK))
     return Path(str(source)).name if is_file else name
 
 
 def _content_location(source: object, table: Table) -> str | None:
-    """Return a text that is the same only for a table that nobody wrote to meanwhile.
+    """Return a text that is the same only for a table that was not written to meanwhile.
 
     None where that cannot be known: then a table is recognized by its rows.
     """
@@ -338,19 +349,22 @@ def _read_registration(source: object) -> Mapping[str, object]:
         return {}
     beside = Path(f"{source}{REGISTRATION_SUFFIX}")
     try:
-        told = json.loads(beside.read_text("utf-8")) if beside.is_file() else {}
+        registration = json.loads(beside.read_text("utf-8")) if beside.is_file() else {}
     except (OSError, ValueError):
         return {}
-    return told if isinstance(told, dict) else {}
+    return registration if isinstance(registration, dict) else {}
 
 
 def _find_rank_column(
-    told: Mapping[str, object], source: object, table: Table, unit: str | None
+    registration: Mapping[str, object], source: object, table: Table, unit: str | None
 ) -> str | None:
     """Return the column of ranks that was written into this very file for this unit."""
-    name = told.get("rank")
+    name = registration.get("rank")
     if not isinstance(name, str) or table.column(name) is None:
         return None
     # The ranks of another unit's rows bound nothing.
-    is_same = told.get("unit") == unit and told.get("size") == Path(str(source)).stat().st_size
+    is_same = (
+        registration.get("unit") == unit
+        and registration.get("size") == Path(str(source)).stat().st_size
+    )
     return name if is_same else None

@@ -1,4 +1,4 @@
-"""What nobody foresaw while people's rows were read: told without its words, which may quote them."""
+"""Unexpected errors while rows are read: reported without the message, which may quote data."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ Given = TypeVar("Given")
 
 
 def hide_unexpected_errors(call: Callable[[], Given]) -> Given:
-    """Return `call()`; an unforeseen error becomes one that quotes nothing.
+    """Return `call()`; an unexpected error is replaced by one that quotes no data.
 
     Raises:
-        Bug: It failed in a way that nobody foresaw.
+        Bug: An unexpected error occurred.
     """
     try:
         return call()

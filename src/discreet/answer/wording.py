@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 def format_short(value: float | None) -> str:
-    """Return a number as people read it, with no more digits than tell something.
+    """Return a number as people read it, with significant digits only.
 
     >>> format_short(1234.5678), format_short(0.00001234), format_short(None), format_short(12.0), format_short(1e-6)
     ('1,234.6', '1.234e-5', '–', '12', '1e-6')
@@ -27,13 +27,13 @@ def format_short(value: float | None) -> str:
 
 
 def format_amounts(epsilon: float, delta: float) -> str:
-    """Return a price or what is left in words; a delta of 0 goes without saying.
+    """Return a price or what is left in words; a delta of 0 is left out.
 
     >>> format_amounts(0.5, 0), format_amounts(1, 1e-6)
     ('epsilon 0.5', 'epsilon 1 and delta 1e-6')
     """
-    told = f"epsilon {format_short(epsilon)}"
-    return f"{told} and delta {format_short(delta)}" if delta else told
+    text = f"epsilon {format_short(epsilon)}"
+    return f"{text} and delta {format_short(delta)}" if delta else text
 
 
 def format_share(share: float) -> str:
@@ -51,14 +51,14 @@ def describe_price(found: Explanation) -> str:
     groups = ""
     if found.groups is not None and found.groups > 1:
         groups = f" in each of {found.groups:,} public groups"
-    told = (
+    text = (
         f"The question costs {format_amounts(found.epsilon, found.delta)}, for {count}{groups} "
         f"with {found.noise} noise."
     )
     if found.cut_epsilon:
-        told += f" Of it, epsilon {format_short(found.cut_epsilon)} tells how many rows the limits cut off."
+        text += f" Of it, epsilon {format_short(found.cut_epsilon)} measures how many rows the limits cut off."
     left, delta = found.remaining.get("epsilon"), found.remaining.get("delta")
     if isinstance(left, float) and isinstance(delta, float):
         enough = left >= found.epsilon and delta >= found.delta
-        told += f" Left{'' if enough else ', which is not enough'}: {format_amounts(left, delta)}."
-    return told
+        text += f" Left{'' if enough else ', which is not enough'}: {format_amounts(left, delta)}."
+    return text

@@ -228,9 +228,9 @@ def test_a_session_sets_the_share_of_epsilon_that_tells_rows_cut_off(ann):
     def price() -> str:
         return str(ann.rows("EXPLAIN SELECT count(*) FROM visits"))
 
-    assert "epsilon 0.025 tells how many rows the limits cut off" in price()
+    assert "epsilon 0.025 measures how many rows the limits cut off" in price()
     ann.run("SET discreet.cut_share = 0.1")
-    assert "epsilon 0.05 tells how many rows the limits cut off" in price()
+    assert "epsilon 0.05 measures how many rows the limits cut off" in price()
     ann.run("SET discreet.cut_share = 0")
     assert "cut off" not in price()
 

@@ -226,7 +226,7 @@ def _truth_as_number(typed: TypedExpression) -> TypedExpression:
 def _from_text(
     typed: TypedExpression, pattern: str, letters: str, to: str | _Type, kind: Kind
 ) -> TypedExpression:
-    """Return what a text says if it has the form of its kind; every engine can read such a text."""
+    """Return the value of a text that has the form of its kind; every engine can read such a text."""
     trimmed = trim_text(typed, "BOTH").tree
     fits = exp.RegexpLike(this=parenthesize(trimmed), expression=exp.Literal.string(pattern))
     other = exp.RegexpLike(

@@ -144,7 +144,7 @@ def _least_or_greatest(
 
 
 def _tighten_bounds(found: TypedExpression) -> TypedExpression:
-    """Return `found` with what its bounds tell about sizes and public values."""
+    """Return `found` with the sizes and public values that follow from its bounds."""
     low, high = number_range(found)
     values = found.values
     if values is not None:

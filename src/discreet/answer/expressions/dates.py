@@ -183,9 +183,9 @@ def _part_of(value: dt.date, wanted: str) -> int:
 
 
 def _year_within(found: TypedExpression, typed: TypedExpression) -> TypedExpression:
-    """Return a year with the bounds that those of its date tell."""
+    """Return a year with the bounds that follow from those of its date."""
     if typed.kind is not Kind.DATE or typed.low is None or typed.high is None:
-        # All years of the calendar are no bounds that anybody wants.
+        # All years of the calendar are no useful bounds.
         return replace(found, low=None, high=None)
     first, last = (dt.date.fromordinal(int(end)).year for end in (typed.low, typed.high))
     values = found.values if found.values is not None else tuple(range(first, last + 1))

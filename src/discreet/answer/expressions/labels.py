@@ -1,8 +1,8 @@
-"""What groups are called: one form for each value, so that equal values of different people look alike.
+"""Labels of groups: one form for each value, so that equal values of different people look alike.
 
-An engine that holds two values for equal shows either of them, whichever row it reads first: that
-would tell about the person whose row it was. And values that become one only after the engine has
-grouped by them would count a person in one group several times.
+An engine that takes two values for equal shows the one whose row it reads first: that
+would reveal something about the person of that row. And values that become one only
+after the engine has grouped by them would count a person in one group several times.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from discreet.engines.engine import Kind
 
 
 def normalize_group_value(typed: TypedExpression) -> TypedExpression:
-    """Return a value in the one form in which a group is called by it."""
+    """Return a value in the one form that labels its group."""
     if typed.kind is Kind.INTEGER:
         return to_integer(typed)
     if typed.kind in (Kind.DECIMAL, Kind.REAL):

@@ -1,4 +1,4 @@
-"""What a WHERE alone tells about the numbers that pass it."""
+"""Bounds of numbers that follow from a WHERE alone."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def _constant_value(node: exp.Expr, column: TypedExpression, resolve: Resolver) 
         found = translate_expression(node, resolve)
         if column.kind is Kind.DATE and isinstance(found.constant, str):
             found = dates.parse_date_literal(found.constant, "a date")
-    except QuestionRefused:  # translating the whole condition will say so
+    except QuestionRefused:  # translating the whole condition will report it
         return None
     fits = column.is_number and found.is_number
     fits = fits or (column.kind is Kind.DATE and found.kind is Kind.DATE)

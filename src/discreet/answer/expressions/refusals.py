@@ -16,7 +16,7 @@ _CLOCK = (
 _CHANCE = ("draws by chance; chance belongs to the mechanism only.", "Leave it out.")
 _REGEX = ("can take very long on chosen texts.", "Use LIKE, starts_with, contains or ends_with.")
 _ROWS = ("looks at other people's rows.", "Use a JOIN on the unit, or aggregate first.")
-_PLACE = ("stands for something that the question does not say.", "Write the value itself.")
+_PLACE = ("stands for a value that the question does not contain.", "Write the value itself.")
 _NESTED = ("works on lists or structures.", "Use the columns of a table of plain values.")
 _POWER = ("can overflow.", "Multiply: x * x.")
 

@@ -1,4 +1,4 @@
-"""The list: each construct that may be asked, the rule that makes it total, and the arguments it may have."""
+"""The allow-list of expressions: each construct, the rule that makes it total, and its arguments."""
 
 from __future__ import annotations
 

@@ -216,7 +216,7 @@ def match_like(typed: TypedExpression, pattern: Sequence[str | None]) -> TypedEx
     )
     tree: exp.Expr = exp.Like(this=parenthesize(found.tree), expression=exp.Literal.string(written))
     if not is_plain:
-        # Engines differ in what a backslash means, unless the escape is said.
+        # Engines differ in what a backslash means, unless the escape is given.
         tree = exp.Escape(this=tree, expression=exp.Literal.string(_ESCAPE))
     return boolean_expression(tree, found)
 
@@ -235,7 +235,7 @@ def parse_like_pattern(pattern: str, escape: str | None) -> list[str | None]:
                 )
             parts.append(following)
         elif letter == "%":
-            if not parts or parts[-1] is not None:  # two in a row say no more than one
+            if not parts or parts[-1] is not None:  # two in a row mean the same as one
                 parts.append(None)
         else:
             parts.append("" if letter == "_" else letter)

@@ -1,4 +1,4 @@
-"""From an analyst's expression to one that can never fail, whatever the data."""
+"""Translation of an analyst's expression to one that fails on no data."""
 
 from __future__ import annotations
 

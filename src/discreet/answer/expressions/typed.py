@@ -1,4 +1,4 @@
-"""What is known about an expression whatever the data: its kind, bounds, step and public values."""
+"""What holds for an expression on all data: its kind, bounds, step and public values."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class TypedExpression:
 
     Bounds of dates are their ordinals. `most` and `least` are known of every number that was
     computed here: no value is farther from zero than `most`, and none but zero nearer than `least`.
-    They keep doubles from overflowing; they are no bounds that anybody declared.
+    They keep doubles from overflowing; they are not declared bounds.
     """
 
     tree: exp.Expr
@@ -71,7 +71,7 @@ NULL = TypedExpression(exp.Null(), Kind.OTHER, values=())
 
 
 def make_refusal(reason: str, instead: str) -> QuestionRefused:
-    """Return a refusal that says why and what can be asked instead."""
+    """Return a refusal with its reason and what can be asked instead."""
     return QuestionRefused(f"{reason} {instead}")
 
 
@@ -128,7 +128,7 @@ def integer_literal(value: int) -> TypedExpression:
 
 
 def value_domain(typed: TypedExpression) -> tuple[object, ...] | None:
-    """Return the public values of `typed`, also those that its bounds and step tell, or None."""
+    """Return the public values of `typed`, declared or from its bounds and step, or None."""
     if typed.values is not None or typed.kind is not Kind.INTEGER:
         return typed.values
     if typed.low is None or typed.high is None:
