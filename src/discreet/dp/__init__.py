@@ -1,1 +1,1 @@
-"""Noise and its price: mechanisms return a value and an event, accounting prices events, the ledger keeps them."""
+"""Differential privacy: mechanisms return events, accounting prices them, the ledger keeps them."""

@@ -1,4 +1,4 @@
-"""What may be spent and what a question costs: exact fractions, never floats."""
+"""Budgets and prices in exact fractions, never floats."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Price:
 
 @dataclass(frozen=True)
 class Budget:
-    """What may be told in all: (`epsilon`, `delta`)-DP, held by adding up or by a zCDP filter."""
+    """The total budget: (`epsilon`, `delta`)-DP, enforced by adding up or by a zCDP filter."""
 
     epsilon: Fraction
     delta: Fraction = Fraction(0)

@@ -1,4 +1,4 @@
-"""What a mechanism did, in exact numbers. Only `accounting` turns an event into a price."""
+"""What a mechanism did, in exact numbers; `accounting` turns an event into a price."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Gaussian:
 class Choice:
     """One candidate was chosen by its score: exponential mechanism, permute-and-flip, noisy max.
 
-    `is_exponential` says that the exponential mechanism itself was used, whose privacy loss has a
+    `is_exponential` means that the exponential mechanism itself was used, whose privacy loss has a
     range of `epsilon` instead of twice that, so that it is cheaper under zCDP.
     """
 
@@ -50,7 +50,7 @@ class Pure:
 
 @dataclass(frozen=True)
 class Slip:
-    """With a chance of at most `delta` something is told that noise does not cover: a rare group's key."""
+    """With a chance of at most `delta` noise does not cover a release, such as a rare group's key."""
 
     delta: Fraction
 
@@ -65,7 +65,7 @@ class Approximate:
 
 @dataclass(frozen=True)
 class Sequence:
-    """All of `events`, each of them chosen with the outcomes before it in mind."""
+    """All of `events`, chosen adaptively."""
 
     events: tuple[Event, ...]
 
@@ -79,7 +79,7 @@ class Parallel:
 
 @dataclass(frozen=True)
 class Group:
-    """What `event` tells about `size` units together, such as a family."""
+    """The cost of `event` for `size` units together, such as a family."""
 
     event: Event
     size: int

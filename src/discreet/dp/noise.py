@@ -1,4 +1,4 @@
-"""The one door through which private noise comes: exact, from the operating system, without a seed.
+"""The only source of private noise: exact, from the operating system, without a seed.
 
 Noise is drawn apart from data and added in exact integers, so that neither the data nor a float can
 shape it. Up to `OPENDP_UP_TO` values come from OpenDP's samplers where they are installed and know

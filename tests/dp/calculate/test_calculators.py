@@ -80,7 +80,7 @@ def test_the_interval_covers_the_number_of_people_as_often_as_it_says(people: in
 
 
 def test_coins_that_do_not_look_at_the_truth_cannot_be_undone():
-    with pytest.raises(InvalidMechanism, match="tell nothing"):
+    with pytest.raises(InvalidMechanism, match="carry no information"):
         estimate_yes_share(CoinChances(Fraction(1, 3), Fraction(1, 3)), yes=1, of=3)
 
 

@@ -1,4 +1,4 @@
-"""From one currency to another, each rounded against the asker.
+"""Conversions between privacy measures, each rounded to the safe side.
 
 No float decides: floats only look for a good order alpha. Every alpha gives a true bound, and the
 bound at the alpha that was found is computed in fractions with logarithms rounded to the safe side.
@@ -97,12 +97,12 @@ def gaussian_scale_of_rho(squared_sensitivity: Fraction, *, rho: Fraction) -> Fr
 
 
 def replacing_one(event: Event) -> Event:
-    """Return what `event` tells under bounded neighbours: one unit is replaced, not added or removed.
+    """Return the cost of `event` under bounded neighbours: one unit is replaced, not added or removed.
 
     Guarantee: replacing is removing and adding, so it is the event for a group of two: 2 epsilon,
     4 rho, (1 + e^epsilon) delta; the same as doubling the sensitivity. For `Parallel` it is twice
-    the largest part too, since the unit may move from one part to another. There is no way back: a
-    mechanism for bounded neighbours may tell the number of units exactly.
+    the largest part too, since the unit may move from one part to another. There is no converse: a
+    mechanism for bounded neighbours may release the exact number of units.
 
     >>> from discreet.dp.accounting import price
     >>> from discreet.dp.event import Pure

@@ -9,7 +9,7 @@ from fractions import Fraction
 
 from discreet.errors import InvalidBudget
 
-# Exponents are bounded because 1e999999999 would fill the memory before anybody could refuse it.
+# Exponents are bounded because 1e999999999 would fill the memory before it could be refused.
 _WRITTEN = re.compile(
     r"\s*[+-]?(\d{1,400}/\d{1,400}|(\d{1,400}(\.\d{0,400})?|\.\d{1,400})(e[+-]?\d{1,3})?)\s*",
     re.I | re.A,

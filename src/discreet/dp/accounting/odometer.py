@@ -1,4 +1,4 @@
-"""How much has been told so far, by whichever way of counting tells least."""
+"""The privacy loss so far, by the accounting that gives the smaller epsilon."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ class OdometerReading:
 
 
 def read_odometer(events: Iterable[Event], *, delta: Fraction) -> OdometerReading:
-    """Return what `events` told together, each chosen with the answers before it in mind.
+    """Return the privacy loss of adaptively chosen `events` together.
 
     Guarantee: `basic` holds at every moment. `zcdp` is what a filter with this very limit, set
-    beforehand, promises (Whitehouse, Ramdas, Rogers & Wu 2023); whoever stops *because of* the
-    reading is covered by the limit of the ledger, not by the reading.
+    beforehand, promises (Whitehouse, Ramdas, Rogers & Wu 2023); an analyst who stops *because of*
+    the reading is covered by the limit of the ledger, not by the reading.
 
     >>> from fractions import Fraction
     >>> from discreet.dp.event import Pure

@@ -23,14 +23,14 @@ from discreet.errors import InvalidMechanism
 
 _ZERO = Fraction(0)
 _FREE = Price(_ZERO, _ZERO, _ZERO, _ZERO)
-# Beyond e^700 a delta that is not 0 is 1 for everybody.
+# Beyond e^700 every delta above 0 becomes 1.
 _STEEPEST = 700
 
 
 def price(event: Event) -> Price:
     """Return what `event` costs.
 
-    Guarantee: a mechanism that did what `event` says is (`epsilon`, `delta`)-DP, and it is
+    Guarantee: a mechanism with this `event` is (`epsilon`, `delta`)-DP, and it is
     `rho`-zCDP but for a chance of `slip`, unless that currency is None. Sums hold for questions
     chosen adaptively (Dwork, Rothblum & Vadhan 2010; Bun & Steinke 2016, Lemma 2.3 and section 8),
     as the limits of a filter (Whitehouse, Ramdas, Rogers & Wu 2023, Theorem 1).

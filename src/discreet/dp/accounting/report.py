@@ -111,10 +111,10 @@ def _laplace_divergence(order: float, shift: int, rate: float) -> float:
 
 
 def _coarsen_laplace(noise: Laplace) -> tuple[int, float]:
-    """Return shift and rate of coarser discrete Laplace noise that tells at least as much.
+    """Return shift and rate of coarser discrete Laplace noise whose privacy loss is no smaller.
 
     A geometric variable is m times one with the m-fold rate, plus an independent rest; so noise on a
-    fine lattice is noise on a coarse one, processed further. A vector of L1 change s tells no more
+    fine lattice is noise on a coarse one, processed further. A vector of L1 change s reveals no more
     than one number that changes by s, because the noise is log-concave.
     """
     shift = math.ceil(noise.sensitivity)

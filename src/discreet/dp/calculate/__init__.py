@@ -1,1 +1,1 @@
-"""Calculators: what a coin, a table of chances or a list of mechanisms costs, and what noise a price buys."""
+"""Calculators: the cost of coins, tables of chances and compositions, and the noise for an epsilon."""

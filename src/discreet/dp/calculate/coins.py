@@ -1,4 +1,4 @@
-"""Randomized response with any coin: what it tells, and what many answers say together."""
+"""Randomized response with any coin: its privacy loss, and estimates from many answers."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from discreet.result import Result
 
 @dataclass(frozen=True)
 class CoinChances:
-    """The chance of saying yes: `if_yes` for who would say yes in truth, `if_no` for the others."""
+    """The chance of answering yes: `if_yes` if the truth is yes, `if_no` otherwise."""
 
     if_yes: Fraction
     if_no: Fraction
@@ -33,7 +33,7 @@ class CoinChances:
 
 @dataclass(frozen=True)
 class RandomizedResponse(Result):
-    """What one answer gives away; `chances[truth][answer]`."""
+    """The privacy loss of one answer; `chances[truth][answer]`."""
 
     epsilon: float
     exact: str
@@ -45,7 +45,7 @@ class RandomizedResponse(Result):
 
 @dataclass(frozen=True)
 class ResponseEstimate(Result):
-    """What noisy answers say together: the share and number of people whose truth is yes."""
+    """The estimate from noisy answers: the share and number of people whose truth is yes."""
 
     epsilon: float
     exact: str
@@ -69,7 +69,7 @@ def two_coin_chances(heads: Fraction, *, second: Fraction | None = None) -> Coin
     (Dwork & Roth 2014, section 3.2).
 
     Args:
-        heads: The chance that the first coin shows heads, and no truth is told.
+        heads: The chance that the first coin shows heads, and the truth is not reported.
         second: The chance that the second coin shows heads; that of the first when not given.
 
     >>> two_coin_chances(Fraction(1, 2))
@@ -88,7 +88,7 @@ def symmetric_coin_chances(truth: Fraction) -> CoinChances:
 
 
 def evaluate_response(coins: CoinChances) -> RandomizedResponse:
-    """Return what one answer by `coins` gives away.
+    """Return the privacy loss of one answer by `coins`.
 
     Guarantee: epsilon is the largest logarithm of a ratio of chances, for yes and for no.
 
@@ -110,7 +110,7 @@ def evaluate_response(coins: CoinChances) -> RandomizedResponse:
 
 
 def evaluate_k_ary_response(truth: Fraction, *, values: int) -> RandomizedResponse:
-    """Return what an answer gives away that is true with chance `truth`, else any other value.
+    """Return the privacy loss of an answer that is true with chance `truth`, else any other value.
 
     Guarantee: |ln(p (n - 1) / (1 - p))| (generalized randomized response; Kairouz et al. 2014).
 
@@ -119,7 +119,9 @@ def evaluate_k_ary_response(truth: Fraction, *, values: int) -> RandomizedRespon
     """
     _require_chance(truth, "of reporting the truth")
     if values < 2:
-        raise InvalidMechanism("There must be at least two values: one value tells nothing.")
+        raise InvalidMechanism(
+            "There must be at least two values: one value carries no information."
+        )
     other = (1 - truth) / (values - 1)
     high, low = max(truth, other), min(truth, other)
     loss = Loss.of_ratio(high / low if low else None)
@@ -130,8 +132,8 @@ def evaluate_k_ary_response(truth: Fraction, *, values: int) -> RandomizedRespon
         values=values,
         lowest_error=lowest_error(loss.value),
         why=(
-            f"A value is reported with chance {format_fraction(truth)} by who has it and with chance "
-            f"{format_fraction(other)} by who has another: epsilon is the logarithm of their ratio."
+            f"A value is reported with chance {format_fraction(truth)} by people who have it and with chance "
+            f"{format_fraction(other)} by people with another: epsilon is the logarithm of their ratio."
         ),
     )
 
@@ -156,7 +158,7 @@ def estimate_yes_share(
     slope = coins.if_yes - coins.if_no
     if not slope:
         raise InvalidMechanism(
-            "Everybody says yes with the same chance, whatever the truth: the answers tell nothing."
+            "Yes has the same chance whatever the truth: the answers carry no information."
         )
     share = (Fraction(yes, of) - coins.if_no) / slope
     answered = nearest_float(Fraction(yes, of))

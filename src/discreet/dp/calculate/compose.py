@@ -1,4 +1,4 @@
-"""What several mechanisms cost together: on the same people one after another, or on separate parts."""
+"""Composition of mechanisms: sequential on the same people, or parallel on separate parts."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def compose_sequence(
     """Return the cost of mechanisms that all look at the same people.
 
     Guarantee: the sum of the epsilons (sequential composition; McSherry 2009, theorem 3), also where
-    each is chosen with the answers before it in mind. With a `delta`, the accounts `advanced`, `zcdp`
+    each is chosen adaptively. With a `delta`, the accounts `advanced`, `zcdp`
     and `pld` hold for parameters that were fixed beforehand.
 
     >>> compose_sequence([read_mechanism("0.1"), read_mechanism("0.2")]).exact
@@ -134,7 +134,7 @@ def compose_parts(
     else:
         loss = largest.times(times)
         why = (
-            "Who joins or leaves is in one part only, so that the largest epsilon counts: "
+            "A person who joins or leaves is in one part only, so that the largest epsilon counts: "
             f"{largest.words}"
         )
     return Composition(
@@ -182,7 +182,7 @@ def _compare_accounts(
 def _composed_pld_epsilon(
     parts: Sequence[ComposedMechanism], times: int, delta: float
 ) -> float | None:
-    """Return epsilon by privacy loss distributions, rounded against the asker (Koskela et al. 2020)."""
+    """Return epsilon by privacy loss distributions, rounded up (Koskela et al. 2020)."""
     try:
         from dp_accounting.pld import common
         from dp_accounting.pld import privacy_loss_distribution as pld

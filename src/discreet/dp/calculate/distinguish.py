@@ -1,4 +1,4 @@
-"""What epsilon means to an adversary: how often the best guess between two neighbors must err."""
+"""Epsilon as an adversary's error: how often the best guess between two neighbors must err."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from discreet.result import Result
 
 @dataclass(frozen=True)
 class DistinguishingError(Result):
-    """The error of whoever guesses, with even odds, which of two neighbors an output came from.
+    """The error of an adversary who guesses, with even odds, which of two neighbors gave an output.
 
     No guess errs less than `lowest_error`; tossing a coin errs `highest_error`. The former may be
     smaller than any float, so that its decimal logarithm is given as well.
@@ -29,7 +29,7 @@ class DistinguishingError(Result):
 
 @dataclass(frozen=True)
 class GroupLoss(Result):
-    """What is told about `size` people together."""
+    """The privacy loss of `size` people together."""
 
     epsilon: float
     exact: str
@@ -43,8 +43,8 @@ class GroupLoss(Result):
 def bound_distinguishing(epsilon: Fraction) -> DistinguishingError:
     """Return the range of errors of an adversary who faces an epsilon-DP mechanism.
 
-    Whoever guesses from the output which of two neighbors it came from errs with a chance of at
-    least 1 / (1 + e^epsilon) (Wasserman & Zhou 2010; Kairouz, Oh & Viswanath 2015).
+    An adversary who guesses from the output which of two neighbors it came from errs with a
+    chance of at least 1 / (1 + e^epsilon) (Wasserman & Zhou 2010; Kairouz, Oh & Viswanath 2015).
 
     >>> from fractions import Fraction
     >>> round(bound_distinguishing(Fraction(1)).lowest_error, 5)
@@ -62,7 +62,7 @@ def bound_distinguishing(epsilon: Fraction) -> DistinguishingError:
         log10_lowest_error=log10_lowest_error(value),
         ratio=math.exp(value) if value < 709 else math.inf,
         why=(
-            f"Who guesses which of two neighbors an output came from is wrong with a chance of "
+            f"A guess which of two neighbors an output came from is wrong with a chance of "
             f"1/(1 + e^{format_fraction(epsilon)}) = {words} at least, and of 1/2 by guessing blindly."
         ),
     )

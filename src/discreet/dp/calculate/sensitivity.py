@@ -99,8 +99,10 @@ def derive_sensitivity(
 
 def _count_sensitivity(question: _SensitivityQuery) -> tuple[Fraction, str]:
     if question.neighbors == "bounded":
-        return Fraction(1), "Who changes their value leaves or joins those who are counted: ±1."
-    return Fraction(1), "Who joins or leaves is one more or one less to count: ±1."
+        return Fraction(
+            1
+        ), "A person who changes their value leaves or joins those who are counted: ±1."
+    return Fraction(1), "A person who joins or leaves is one more or one less to count: ±1."
 
 
 def _histogram_sensitivity(question: _SensitivityQuery) -> tuple[Fraction, str]:
@@ -133,7 +135,7 @@ def _mean_sensitivity(question: _SensitivityQuery) -> tuple[Fraction, str]:
         )
     if n is None:
         return width, (
-            f"The first person moves the mean of nobody, which is set within the bounds, by "
+            f"The first person moves the mean of no people, which is set within the bounds, by "
             f"{format_fraction(width)} at most. A noisy sum over a noisy count does better."
         )
     return width / n, (

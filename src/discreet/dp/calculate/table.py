@@ -1,4 +1,4 @@
-"""A mechanism as a table of chances: which output comes from which input, and what that gives away."""
+"""A mechanism as a table of chances: its outputs by input, and the epsilon that it guarantees."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class ChanceTable:
 
 @dataclass(frozen=True)
 class WorstOutput:
-    """The output that tells two inputs apart best, and its chance under each."""
+    """The output that distinguishes two inputs best, and its chance under each."""
 
     output: str
     likely: str
@@ -52,7 +52,7 @@ class PrivacyProfilePoint:
 
 @dataclass(frozen=True)
 class TableLoss(Result):
-    """What a table of chances guarantees; `epsilon` is infinite when it is not private at all."""
+    """What a table of chances guarantees; `epsilon` is infinite when it is not private."""
 
     epsilon: float
     exact: str
@@ -114,7 +114,7 @@ def largest_ratio(chances: ChanceTable) -> tuple[Fraction | None, WorstOutput | 
         column = [row[index] for row in chances.rows]
         high, low = max(column), min(column)
         if high <= best * low:
-            continue  # also an output that nobody gives, which tells nothing
+            continue  # also an output that no input gives, which reveals nothing
         worst = WorstOutput(
             output,
             chances.inputs[column.index(high)],
@@ -194,7 +194,7 @@ def _require_chances(name: str, row: Sequence[Fraction], outputs: Sequence[str])
 
 def _explain_loss(worst: WorstOutput | None, loss: Loss) -> str:
     if worst is None:
-        return "Every input gives each output with the same chance, so that nothing is told."
+        return "Every input gives each output with the same chance, so that nothing is revealed."
     if loss.is_infinite:
         return (
             f"Not differentially private: output '{worst.output}' can come from "

@@ -1,1 +1,1 @@
-"""Noise added by the person who answers, before anybody collects: local differential privacy."""
+"""Local differential privacy: each person adds noise before the report is collected."""

@@ -42,7 +42,7 @@ class ValueEstimate:
 
 @dataclass(frozen=True)
 class FrequencyEstimates(Result):
-    """What reports say together. `epsilon` is what each of them gives away about its sender."""
+    """The estimates from reports. `epsilon` is the privacy loss of each report for its sender."""
 
     method: str
     epsilon: float
@@ -185,5 +185,5 @@ def _count_interval(
     rest = center**2 - square * n * other * (1 - other)
     root = np.sqrt(np.maximum(half**2 - slope**2 * rest, 0))
     bounds = [(half - root) / slope**2, (half + root) / slope**2]
-    # Beyond 0 and n there is nobody; the limits still hold what they are limits of.
+    # Counts below 0 or above n are impossible, but clipped limits still hold the estimate.
     return np.clip(bounds[0], 0, n), np.clip(bounds[1], 0, n)

@@ -17,7 +17,7 @@ from discreet.dp.local.support import Support, require_range
 def matrix_order(protocol: Protocol) -> int:
     """Return the order of the matrix: a power of two above the number of values.
 
-    Row 0 is +1 throughout and would tell nothing, so that value v has row v + 1.
+    Row 0 is +1 throughout and carries no information, so that value v has row v + 1.
     """
     return 1 << protocol.size.bit_length()
 

@@ -1,4 +1,4 @@
-"""Optimized local hashing: a random hash makes few values of many, and one of those is reported."""
+"""Optimized local hashing: a random hash maps values to few cells, and a cell is reported."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ _MOST_VALUES = 1 << 20
 
 @dataclass(frozen=True)
 class Protocol:
-    """What every person does with their value before anybody else sees it.
+    """How every person randomizes their value before it is collected.
 
     `odds` is how much likelier any report may be for one value than for another: a fraction that is
     at most e^epsilon, so that a rounded chance never costs privacy.
@@ -40,7 +40,7 @@ class Protocol:
 
     @property
     def event(self) -> event.Pure:
-        """What one report gives away about one person."""
+        """The privacy loss of one report."""
         return event.Pure(self.epsilon)
 
 
@@ -50,18 +50,18 @@ def design_protocol(
     """Return the protocol by which people report one of `values`.
 
     Guarantee: each report is epsilon-DP between any two values of the person who sends it (local
-    differential privacy; Kasiviswanathan et al. 2008), whatever others do and whoever collects.
+    differential privacy; Kasiviswanathan et al. 2008), for any collector and any behavior of others.
 
     Args:
         values: All possible values. They are public: never take them from the data.
-        epsilon: What one report may give away.
+        epsilon: The privacy loss of one report.
         method: How values are reported; when not given, the one whose counts vary least.
 
     >>> design_protocol(["flu", "cold", "none"], epsilon=Fraction(1)).method
     'grr'
     """
     if epsilon <= 0:
-        raise InvalidBudget("An epsilon is above 0: with 0, reports would tell nothing.")
+        raise InvalidBudget("An epsilon is above 0: with 0, reports would carry no information.")
     named = tuple(values)
     if not 2 <= len(named) <= _MOST_VALUES or len(set(named)) < len(named):
         raise InvalidMechanism(
@@ -84,7 +84,7 @@ def odds_for(epsilon: Fraction) -> Fraction:
     places = _BITS - (exact.numerator // exact.denominator).bit_length()
     odds = Fraction(int(exact * 2**places), 2**places) if places > 0 else Fraction(int(exact))
     if odds <= 1:
-        raise InvalidBudget("The epsilon is so small that reports would tell nothing.")
+        raise InvalidBudget("The epsilon is so small that reports would carry no information.")
     return odds
 
 

@@ -1,4 +1,4 @@
-"""What goes beside a file of reports, so that whoever has it can count: nothing about any person."""
+"""The manifest beside a file of reports, which counting needs; it holds nothing about any person."""
 
 from __future__ import annotations
 
@@ -79,6 +79,6 @@ def read_reports(path: Path) -> Any:
             path, parse_options=csv.ParseOptions(delimiter=delimiter), convert_options=texts
         )
     except (pa.ArrowException, OSError, ValueError):
-        # Its words may quote a cell.
+        # The message may quote a cell.
         failed = f"{path.name} cannot be read as reports. Name the file that collect wrote."
     raise UnreadableSource(failed)

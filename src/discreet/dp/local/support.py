@@ -18,7 +18,7 @@ class Support:
     """The chance that a report supports its sender's value, and that it supports any other one.
 
     These are the "pure protocols" of Wang et al. 2017: the two numbers give the estimator, its
-    error and its interval, whatever the reports look like.
+    error and its interval, for every form of reports.
     """
 
     true: Fraction

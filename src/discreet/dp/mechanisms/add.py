@@ -34,7 +34,7 @@ def add_noise(values: NDArray[Any], noise: NDArray[np.int64]) -> NDArray[Any]:
     """Return `values` plus `noise`, of the same dtype as `values`.
 
     A sum that leaves 64 bits becomes the largest or least integer they hold. That depends on the
-    noisy sum only, so that it tells nothing more; an error would.
+    noisy sum only, so that it reveals nothing more; an error would.
     """
     if values.dtype == object:
         return values + noise.astype(object)

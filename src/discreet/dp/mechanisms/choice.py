@@ -67,7 +67,7 @@ def report_noisy_max(
     Guarantee: epsilon-DP between tables of which each score differs by at most `sensitivity` (Dwork &
     Roth 2014, claim 3.9, with twice the scale since scores may move in opposite ways). Ties go to the
     first: with all other noise fixed, a place wins from some integer of its own noise on, and that
-    integer moves by at most 2 `sensitivity`, ties or not. The noisy scores are not told.
+    integer moves by at most 2 `sensitivity`, ties or not. The noisy scores are not released.
     """
     whole, share, change = _check(scores, epsilon, sensitivity)
     drawn = noise_or_system(noise).laplace(representable(2 * change / share), whole.size)

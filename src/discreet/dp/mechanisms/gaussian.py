@@ -58,7 +58,7 @@ def gaussian_vector_of_scale(
 
 
 def gaussian_event(*, rho: Fraction, squared_sensitivity: Fraction | int) -> Gaussian:
-    """Return what a mechanism with these parameters does, before it does it."""
+    """Return the event of a mechanism with these parameters."""
     if rho <= 0:
         raise InvalidBudget("A rho is above 0. Give each question a positive share.")
     change = require_sensitivity(squared_sensitivity)

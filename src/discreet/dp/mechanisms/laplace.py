@@ -53,6 +53,6 @@ def laplace_noisy_vector(
 
 
 def laplace_event(*, epsilon: Fraction, sensitivity: Fraction | int) -> Laplace:
-    """Return what a mechanism with these parameters does, before it does it."""
+    """Return the event of a mechanism with these parameters."""
     change = require_sensitivity(sensitivity)
     return Laplace(sensitivity=change, scale=representable(change / require_epsilon(epsilon)))

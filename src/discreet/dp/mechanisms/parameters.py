@@ -1,4 +1,4 @@
-"""What every mechanism asks of its parameters."""
+"""Checks of parameters that all mechanisms share."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which groups may be named: those whose noisy number of units passes a threshold."""
+"""Selection of groups to release: those whose noisy number of units reaches a threshold."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from discreet.dp.noise import Noise
 # Up to this scale, the tail of the discrete Gaussian is added up term by term.
 _ADDED_UP_TO = 4
 # `erfc` of the C library is within some units in the last place, of which its argument, off by 2 of
-# them, makes at most 3000; less than _LEAST is not told apart from 0.
+# them, makes at most 3000; less than _LEAST is taken for 0.
 _MARGIN = 1 + Fraction(1, 1 << 36)
 _LEAST = Fraction(1, 1 << 1000)
 

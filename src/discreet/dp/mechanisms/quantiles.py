@@ -93,8 +93,8 @@ def choose_in_each(
 
     Guarantee: epsilon-DP between tables that differ in the rows of one unit, at most `rows_per_unit`
     of them in all groups together, where groups are public, candidates are public and ascending, and
-    each row is counted at one of them in one group (permute-and-flip, McKenna & Sheldon 2020; what a
-    choice tells is in proportion to how far its scores move, and these moves add up over the groups
+    each row is counted at one of them in one group (permute-and-flip, McKenna & Sheldon 2020; the privacy loss of a
+    choice is in proportion to how far its scores move, and these moves add up over the groups
     to that of all rows).
 
     Example:

@@ -79,7 +79,7 @@ def randomize_by_table(
 
 
 def table_event(table: Table) -> Pure:
-    """Return what a mechanism with these chances tells, or refuse the table."""
+    """Return the event of a mechanism with these chances, or refuse the table."""
     if not table or len({len(row) for row in table}) != 1:
         raise InvalidMechanism("A table of chances has one row per input, all of one length.")
     if any(chance < 0 for row in table for chance in row) or any(sum(row) != 1 for row in table):

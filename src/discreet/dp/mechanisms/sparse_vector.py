@@ -17,14 +17,14 @@ from discreet.errors import BudgetExceeded
 
 
 class SparseVector:
-    """Says of one integer after another whether it is about above a threshold, until `limit` were.
+    """Reports for each integer in turn whether it is about above a threshold, until `limit` were.
 
     Guarantee: epsilon-DP for all answers together, however many questions were below, between tables
     of which each question's integer differs by at most `sensitivity`; the questions may depend on
     the answers before them (Dwork & Roth 2014, algorithm 1 and theorem 3.23; for `limit` > 1 Lyu,
     Su & Li 2017, algorithm 1 and theorem 2). The threshold's noise has scale 2 sensitivity / epsilon
     and is drawn once; each question's noise is new, has scale 4 limit · sensitivity / epsilon, and
-    is told to nobody. The proofs move noise by `sensitivity` and twice that, which integers allow.
+    is not released. The proofs move noise by `sensitivity` and twice that, which integers allow.
 
     Example:
         >>> from fractions import Fraction
