@@ -215,7 +215,7 @@ def test_faults_are_told_at_once() -> None:
 def test_what_everybody_may_read_protects_nobody(block: str) -> None:
     key, _, written = block.partition(": ")
     (found,) = faults(table(public="true", **{key: written}))
-    assert f"'{key}' protects nobody" in found
+    assert f"'{key}' protects no one" in found
     parse_policy(table(public="false", **{key: written}))
 
 

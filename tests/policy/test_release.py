@@ -176,7 +176,10 @@ def test_classification_needs_a_target() -> None:
         ("clip: {column: agee, bounds: [1, 2]}", "column 'agee' is not listed in table 'people'."),
         ("clip: {column: sex, bounds: [1, 2]}", "column 'sex' has values that are no numbers"),
         ("clip: {column: born, bounds: [1, 2]}", "column 'born' has dates, but the step needs"),
-        ("clip: {column: person, bounds: [1, 2]}", "column 'person' says whose a row is."),
+        (
+            "clip: {column: person, bounds: [1, 2]}",
+            "column 'person' identifies the person of a row.",
+        ),
         ("top-code: {column: age, at: old}", "'at' must be a number, not 'old'"),
         ("round: {column: age, base: 0}", "'base' must be more than 0"),
         ("microaggregate: {columns: [age], k: 1}", "'k' must be at least 2"),

@@ -356,7 +356,7 @@ def test_a_sensitive_column_of_one_value_is_not_published(tmp_path: Path, missin
         anonymize(constant(missing=missing), wishes=wanted, output=place)
     assert list(tmp_path.iterdir()) == []
     told = anonymize(constant(missing=missing), wishes=wanted)
-    assert "tells it of everybody" in told.verdict
+    assert "reveals it for all people" in told.verdict
     assert "learned nothing" not in told.verdict
     found = anonymize(
         constant(), wishes=wanted, output=place, accept_risk="all are known to be ill"
@@ -409,7 +409,7 @@ def test_a_check_of_a_sensitive_column_of_nearly_one_value_fails():
     assessed = assess(nearly_constant(), Policy({"people": table}), table="people", depth=0)
     assert assessed.sensitive["ill"].modal_share == 0.96
     assert not assessed.is_tolerable
-    assert "tells it of nearly everybody" in assessed.verdict
+    assert "reveals it for nearly all people" in assessed.verdict
     tolerant = replace(table, tolerance={"homogeneity": 0.96})
     again = assess(nearly_constant(), Policy({"people": tolerant}), table="people", depth=0)
     assert again.undecided == ()

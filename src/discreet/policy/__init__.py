@@ -1,1 +1,1 @@
-"""WHAT is protected: roles, units, hierarchies, criteria. Pure data."""
+"""The policy as data: roles, units, hierarchies and criteria of protected tables."""

@@ -1,4 +1,4 @@
-"""What a policy says about answering questions: how much may be told, and what one unit may contribute."""
+"""A policy's settings for answers: budgets, and the most that one unit may contribute."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ ROW = "row"  # `unit: row`: each row is a person
 
 @dataclass(frozen=True)
 class BudgetPolicy:
-    """What may be told in all: (`epsilon`, `delta`)-DP, by adding up or by a zCDP filter.
+    """The total budget: (`epsilon`, `delta`)-DP, by adding up or by a zCDP filter.
 
     With `per` the budget is renewed each period, and the promise holds for one period only.
-    `analysts` are the budgets of single analysts by name, `*` that of everybody not named.
+    `analysts` are the budgets of single analysts by name, `*` that of all analysts not named.
     """
 
     epsilon: Decimal

@@ -1,4 +1,4 @@
-"""What a policy file says about answering, as it is written: units, budgets, limits, partitions."""
+"""The keys of a policy file about answering: units, budgets, limits, partitions."""
 
 from decimal import Decimal
 from typing import Annotated, Any, Self
@@ -33,18 +33,18 @@ Id = Annotated[
     ),
 ]
 
-EPSILON = "How much may be told in all; smaller is more private."
+EPSILON = "The total budget for answers; smaller is more private."
 DELTA = "The chance that epsilon does not hold."
 PERIOD_OF_BUDGET = "The period after which the budget is whole again; the promise is per period."
 ACCOUNTING = "How prices add up: approximate (epsilons and deltas), or zcdp, which needs a delta."
 
 
 class WrittenUnit(WrittenMapping):
-    """Whose a row is: one person's, or one person's in one period."""
+    """The unit of a row: one person, or one person in one period."""
 
     column: Name = Field(description="The column whose rows are one person's.")
     per: Period | None = Field(None, description="The period, such as month: a person's month.")
-    on: Name | None = Field(None, description="The column of dates that says the period.")
+    on: Name | None = Field(None, description="The column of dates that determines the period.")
 
     @model_validator(mode="before")
     @classmethod
@@ -63,7 +63,7 @@ class WrittenUnit(WrittenMapping):
 
 
 class WrittenAnalystBudget(WrittenMapping):
-    """What may be told to one analyst; what is left out is as in the budget around it."""
+    """The budget of one analyst; missing keys are as in the budget around it."""
 
     epsilon: Epsilon = Field(description=EPSILON)
     delta: Delta | None = Field(None, description=DELTA)
@@ -72,14 +72,14 @@ class WrittenAnalystBudget(WrittenMapping):
 
 
 class WrittenBudget(WrittenMapping):
-    """What may be told in all, and to single analysts."""
+    """The total budget, and those of single analysts."""
 
     epsilon: Epsilon = Field(description=EPSILON)
     delta: Delta = Field(Decimal(0), description=DELTA)
     accounting: Accounting = Field("approximate", description=ACCOUNTING)
     per: Period | None = Field(None, description=PERIOD_OF_BUDGET)
     analysts: dict[Name, WrittenAnalystBudget] = Field(
-        {}, description="The budgets of analysts by name; * is everybody who is not named."
+        {}, description="The budgets of analysts by name; * is for all analysts who are not named."
     )
 
     @model_validator(mode="after")

@@ -1,4 +1,4 @@
-"""What a policy says about attacks: which there are, and how much each may learn."""
+"""A policy's tolerance of attacks: their names, and how much each may learn."""
 
 from __future__ import annotations
 
@@ -39,8 +39,8 @@ ATTACKS = (
 )
 DEFAULT = "default"
 
-# What a release may expose where its policy does not say: the share of people, as the advantage over
-# what is known without it. An attack that is not listed is told, and keeps nothing back.
+# The tolerance of a release by default: the share of people exposed, as the advantage over what is
+# known without it. An attack that is not listed is reported, and blocks no release.
 RELEASE_TOLERANCE: Mapping[str, float] = {
     # A pseudonym that is undone names its person.
     "dictionary": 0.0,
@@ -56,10 +56,10 @@ RELEASE_TOLERANCE: Mapping[str, float] = {
 
 
 def release_tolerance(policy: TablePolicy | None) -> Mapping[str, float]:
-    """Return what is tolerated of a release: what its policy states, else `RELEASE_TOLERANCE`.
+    """Return the tolerance of a release: the one its policy states, else `RELEASE_TOLERANCE`.
 
-    A stated `default` is for every attack that is not stated by name. A public table protects
-    nobody.
+    A stated `default` is for every attack that is not stated by name. A public table has no
+    protected people.
     """
     stated = policy.tolerance if policy else {}
     if policy is not None and policy.public:
@@ -68,7 +68,7 @@ def release_tolerance(policy: TablePolicy | None) -> Mapping[str, float]:
 
 
 def tolerance_of_attack(tolerance: Mapping[str, float], attack: str) -> float | None:
-    """Return the share of people that `attack` may expose, or None when nobody said.
+    """Return the share of people that `attack` may expose, or None when none is stated.
 
     >>> tolerance_of_attack({"default": 0.05, "linkage": 0.0}, "linkage")
     0.0

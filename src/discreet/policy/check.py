@@ -1,4 +1,4 @@
-"""What the parts of a policy say about each other, checked even where other parts have faults."""
+"""Checks between the parts of a policy, made even where other parts have faults."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def build_hierarchies(
     for name, table in tables.items():
         for column, written in table.columns.items():
             found = read_as(WrittenHierarchy, written.get("hierarchy"))
-            if isinstance(found, list):  # no hierarchy, or one whose faults the schema tells
+            if isinstance(found, list):  # no hierarchy, or one whose faults the schema reports
                 continue
             try:
                 built[name, column] = build_hierarchy(found, folder=folder)
@@ -131,7 +131,7 @@ def _check_unit(table: PartialTable, *, faults: Faults) -> None:
     if role in (ColumnRole.SENSITIVE, ColumnRole.QUASI_IDENTIFIER):
         faults.add(
             (*table.place, "unit"),
-            f"unit '{table.unit}' has the role '{role}', but a unit says whose a row is. "
+            f"unit '{table.unit}' has the role '{role}', but a unit identifies the person of a row. "
             f"Give the column the role '{ColumnRole.IDENTIFIER}', or choose another unit.",
         )
 
@@ -214,7 +214,10 @@ def _check_step(
     name: str, column: str, *, table: PartialTable, place: Place, faults: Faults
 ) -> None:
     if column == table.unit:
-        faults.add(place, f"column '{column}' says whose a row is. A step cannot change the unit.")
+        faults.add(
+            place,
+            f"column '{column}' identifies the person of a row. A step cannot change the unit.",
+        )
         return
     if not _is_listed(column, table=table, place=place, faults=faults) or name not in _NUMERIC:
         return
@@ -237,7 +240,7 @@ def _check_public(table: PartialTable, *, faults: Faults) -> None:
         if key in table.written:
             faults.add(
                 (*table.place, key),
-                f"everybody may read this table ('public: true'), so '{key}' protects nobody. "
+                f"the table is public ('public: true'), so '{key}' protects no one. "
                 "Leave out one of the two.",
             )
 
@@ -249,7 +252,7 @@ def _check_unit_period(table: PartialTable, *, faults: Faults) -> None:
 
 
 def _is_dated(column: str, *, table: PartialTable, place: Place, faults: Faults) -> bool:
-    """Return whether the table lists `column` and nothing there says that it has no dates."""
+    """Return whether the table lists `column` and nothing there excludes dates."""
     if not _is_listed(column, table=table, place=place, faults=faults):
         return False
     written = table.columns[column]
@@ -289,7 +292,7 @@ def _check_units_in_parts(
         faults.add(
             place,
             "a person may have rows in several parts, so questions about different parts add up "
-            "about that person, and charging them apart would tell more than the budget allows. "
+            "about that person, and charging them apart would reveal more than the budget allows. "
             "Leave out the partition, or protect a person's period: "
             f"`unit: {{column: {table.unit or '…'}, per: month, on: {column}}}`.",
         )

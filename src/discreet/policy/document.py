@@ -43,7 +43,7 @@ class Document:
 
 
 def read_document(text: str, *, on_repeat: Callable[[int, Place], None]) -> Document | None:
-    """Return the document in `text`, None if there is none; `on_repeat` hears of repeated keys.
+    """Return the document in `text`, None if there is none; `on_repeat` is called for repeated keys.
 
     Raises:
         Unreadable: The text is not one well-formed YAML document.
@@ -61,10 +61,10 @@ def read_document(text: str, *, on_repeat: Callable[[int, Place], None]) -> Docu
 def _translate_yaml_error(error: yaml.YAMLError, text: str) -> InvalidYaml:
     if isinstance(error, yaml.MarkedYAMLError) and error.problem_mark is not None:
         line = error.problem_mark.line + 1
-        said = error.problem
+        problem = error.problem
         if error.context and error.context_mark is not None:
-            said = f"{error.context} that began on line {error.context_mark.line + 1}, {said}"
-        return InvalidYaml(line, f"not YAML: {said}. Check this line and those before.")
+            problem = f"{error.context} that began on line {error.context_mark.line + 1}, {problem}"
+        return InvalidYaml(line, f"not YAML: {problem}. Check this line and those before.")
     position = getattr(error, "position", 0)
     line = text.count("\n", 0, position) + 1
     return InvalidYaml(line, "not YAML: a character that YAML does not allow. Remove it.")

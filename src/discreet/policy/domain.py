@@ -19,7 +19,7 @@ ORIGINS = ("public", "drafted")
 
 @dataclass(frozen=True)
 class DeclaredDomain(Generic[Held]):
-    """What a policy says of a column's values, and where that comes from."""
+    """The declared values of a column, and their origin."""
 
     origin: Origin
     value: Held | None
@@ -76,10 +76,10 @@ WrittenValues = Annotated[Words, WrapValidator(_validate_values)]
 
 
 def declared_bounds(column: ColumnPolicy) -> tuple[Decimal, Decimal] | None:
-    """Return the bounds that hold whatever the data; None where the data proposed them."""
+    """Return the bounds that hold for all data; None where the data proposed them."""
     return None if "bounds" in column.drafted else column.bounds
 
 
 def declared_values(column: ColumnPolicy) -> tuple[str, ...] | None:
-    """Return the values that are possible whatever the data; None where the data proposed them."""
+    """Return the values that are possible for all data; None where the data proposed them."""
     return None if "values" in column.drafted else column.values

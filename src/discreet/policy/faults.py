@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass
 class Faults:
-    """Collects the faults of one file, so that all are told at once."""
+    """Collects the faults of one file, so that all are reported at once."""
 
     file: str
     document: Document | None = None
@@ -42,7 +42,7 @@ class Faults:
             self.add_line(line, _error_sentence(error), place=around)
 
     def error(self) -> InvalidPolicy:
-        """Return the error that tells every fault, in the order of the file."""
+        """Return the error that lists every fault, in the order of the file."""
         sentences = [sentence for _, sentence in sorted(self.found, key=lambda fault: fault[0])]
         return InvalidPolicy(list(dict.fromkeys(sentences)))
 
@@ -121,7 +121,7 @@ _NO_LIST = "'{key}' must be a list in [ ], not {shown}."
 _NO_PAIR = "'{key}' needs two numbers: [lower, upper]."
 _EMPTY = "'{key}' must not be empty."
 _TEMPLATES = {
-    "missing": _NO_PAIR,  # the second of two bounds; a missing key is told above
+    "missing": _NO_PAIR,  # the second of two bounds; a missing key is reported above
     "too_long": _NO_PAIR,
     "int_parsing": _NO_WHOLE,
     "int_parsing_size": _NO_WHOLE,

@@ -14,7 +14,7 @@ from discreet.policy.hierarchies.arrow import ArrowArray, pc
 from discreet.policy.hierarchies.values import text_of
 
 TOP = "*"
-"""The label that says nothing: every hierarchy ends with it."""
+"""The label without information: every hierarchy ends with it."""
 
 
 class Hierarchy(Protocol):

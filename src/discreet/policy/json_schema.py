@@ -41,7 +41,7 @@ def policy_schema() -> dict[str, Any]:
 
 
 def _add_origins(column: dict[str, Any]) -> None:
-    """Let bounds and values be written under the word that says where they come from."""
+    """Allow bounds and values under the word that names their origin."""
     for key, words in (("bounds", [{"const": "private"}]), ("values", [])):
         description = column[key].pop("description")
         plain = column[key]

@@ -1,4 +1,4 @@
-"""A policy file in, frozen values out, or all of its faults at once."""
+"""Loads a policy file: frozen values, or all of its faults at once."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def load_policy(path: Path | str) -> Policy:
 
     Raises:
         SourceNotFound: There is no such file.
-        InvalidPolicy: The file has faults; every one of them is told, with its line.
+        InvalidPolicy: The file has faults; every one of them is listed, with its line.
     """
     path = Path(path)
     try:
@@ -41,7 +41,7 @@ def load_policy(path: Path | str) -> Policy:
 
 
 def _suggest_path(path: Path) -> str:
-    """Return the policy that was meant, if one beside it has almost that name."""
+    """Return a suggestion if a policy beside it has a similar name."""
     beside = [other.name for ending in ("*.yaml", "*.yml") for other in path.parent.glob(ending)]
     guess = did_you_mean(path.name, beside)
     return guess if "Did you mean" in guess else ""
@@ -51,7 +51,7 @@ def parse_policy(text: str, *, path: Path | None = None) -> Policy:
     """Return the policy written in `text`; hierarchy files are looked for beside `path`.
 
     Raises:
-        InvalidPolicy: The text has faults; every one of them is told, with its line.
+        InvalidPolicy: The text has faults; every one of them is listed, with its line.
 
     >>> policy = parse_policy("tables: {people: {columns: {zip: quasi-identifier}}}")
     >>> policy.tables["people"].columns[0].role.value
@@ -72,7 +72,7 @@ def parse_policy(text: str, *, path: Path | None = None) -> Policy:
 
 
 def _read(text: str, faults: Faults) -> Document:
-    """Return the document in `text`, with `faults` told of it and of its repeated keys."""
+    """Return the document in `text`, and add its faults and repeated keys to `faults`."""
     repeated: list[tuple[int, Place]] = []
     try:
         document = read_document(text, on_repeat=lambda *repeat: repeated.append(repeat))

@@ -33,10 +33,10 @@ class ColumnPolicy:
 
     `values` lists the public domain in its natural order; `bounds` are public limits, as text was
     written in the policy, so that no precision is lost. What `drafted` names was proposed from the
-    data and confirmed by nobody: it may guide a release, and is not public. With
+    data and not yet confirmed: it may guide a release, and is not public. With
     `has_private_bounds` questions find bounds themselves, for a share of epsilon.
-    `unsure` marks a role that was guessed and that nobody confirmed: the table is not published until
-    somebody does. `kind` is what its values are, whatever the rows hold; `format` is how its dates are
+    `unsure` marks a role that was guessed and not confirmed: the table is not published until it
+    is. `kind` is what its values are, for all rows; `format` is how its dates are
     written, such as `%d/%m/%Y`.
     """
 
@@ -70,7 +70,7 @@ class KMap:
     line: int | None = field(default=None, compare=False)
 
 
-# What a missing sensitive value is: unknown, so that it may be any value and protects nobody, or a
+# What a missing sensitive value is: unknown, so that it may be any value and protects no one, or a
 # value of its own.
 Missing = Literal["unknown", "value"]
 DiversityKind = Literal["distinct", "probabilistic", "entropy", "recursive"]
@@ -378,7 +378,7 @@ class ReleasePolicy:
 
 @dataclass(frozen=True)
 class TextFormat:
-    """How a text file is written, where its header does not say it."""
+    """How a text file is written, where its header does not show it."""
 
     delimiter: str | None = None
     encoding: str | None = None
@@ -386,12 +386,13 @@ class TextFormat:
 
 @dataclass(frozen=True)
 class TablePolicy:
-    """One table: where it is, whose privacy it holds, its columns and the criteria it must meet.
+    """One table: its source, unit, columns and the criteria it must meet.
 
-    `id` names its account in the ledger, wherever the table is. `public` says that everybody may read it. `tolerance` is the share of people that an attack, by
-    name or by `default`, may expose in what is published. `partitions` are the columns whose parts of the table
-    are charged apart: a unit lies in one part only. `unit_is_row` says that each row was declared to be
-    a person; with neither that nor a `unit`, nobody said whose the rows are.
+    `id` names its account in the ledger, wherever the table is. `public`
+    tables may be read by every user. `tolerance` is the share of people that an attack, by name or
+    by `default`, may expose in what is published. `partitions` are the columns whose parts of the
+    table are charged apart: a unit lies in one part only. `unit_is_row` means that each row was
+    declared to be a person; with neither that nor a `unit`, the unit is undeclared.
     """
 
     name: str
@@ -422,7 +423,7 @@ class TablePolicy:
 
 @dataclass(frozen=True)
 class Policy:
-    """Everything that is protected, by table, and what may be told about all of it together.
+    """The protected tables by name, and the budget of all of them together.
 
     `id` names the account of the common budget in the ledger, wherever the file is.
     """

@@ -200,7 +200,7 @@ Weight = Annotated[float, Field(ge=0)]
 
 
 class WrittenRelease(WrittenMapping):
-    """How a table is published: how classes are made, what they may cost, and what else is done."""
+    """How a table is published: method, limits of loss, and further steps."""
 
     method: Method = Field("local", description="How values become coarser.")
     suppress: Limit = Field(0.0, description="The share of rows that may be left out, such as 5%.")

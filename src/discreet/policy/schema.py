@@ -1,4 +1,4 @@
-"""The policy file as it is written: what keys there are, and what each may hold."""
+"""The schema of a policy file: its keys, and what each may hold."""
 
 from types import UnionType
 from typing import Annotated, Any, Literal, Self, TypeVar, Union, get_args, get_origin
@@ -289,7 +289,7 @@ class WrittenCriterion(WrittenMapping):
 
 
 class WrittenTable(WrittenMapping):
-    """One table: where it is, whose privacy it holds, its columns, the criteria it must meet."""
+    """One table: its source, unit, columns and the criteria it must meet."""
 
     id: Id | None = None
     source: str | None = Field(
@@ -297,7 +297,7 @@ class WrittenTable(WrittenMapping):
         min_length=1,
         description="A file relative to the policy, a URL, or spark:schema.table.",
     )
-    public: bool = Field(False, description="Whether everybody may read the table as it is.")
+    public: bool = Field(False, description="Whether every user may read the table as it is.")
     unit: WrittenUnit | None = Field(
         None,
         description="The column whose rows are one person's, or {column, per, on} for a person's "
@@ -315,7 +315,7 @@ class WrittenTable(WrittenMapping):
         {},
         description="The share of people that an attack may expose: one for all, or by attack.",
     )
-    budget: WrittenBudget | None = Field(None, description="What answers may tell in all.")
+    budget: WrittenBudget | None = Field(None, description="The total budget for answers.")
     limits: WrittenLimits | None = Field(None, description="The most that one unit contributes.")
     partitions: Partitions = Field(
         {},
@@ -332,7 +332,7 @@ class WrittenPolicy(WrittenMapping):
         description="The tables by name."
     )
     budget: WrittenBudget | None = Field(
-        None, description="What answers may tell about all tables together."
+        None, description="The budget for answers about all tables together."
     )
 
 
@@ -365,7 +365,7 @@ def known_keys(place: Place) -> list[str]:
 
 
 def _unwrap_annotation(annotation: Any) -> Any:
-    """Return what `annotation` says when the key is there: without Annotated and None."""
+    """Return the type of a key that is present: without Annotated and None."""
     while get_origin(annotation) in (Annotated, Union, UnionType):
         annotation = get_args(annotation)[0]
     return annotation

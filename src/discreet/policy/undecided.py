@@ -1,4 +1,4 @@
-"""What a policy leaves open: columns nobody decided on, and secrets that nothing protects."""
+"""Open points of a policy: undecided columns, and sensitive columns that nothing protects."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _NAMED = 5
 # The share of people with one value from which a sensitive column is nearly constant.
 NEARLY_CONSTANT = 0.95
 _LEAVE_OUT = "Leave the column out, or state a `tolerance` of 100% for homogeneity in the policy."
-# Stating a tolerance for one of these decides how much of a sensitive column may be told.
+# Stating a tolerance for one of these decides how much of a sensitive column may be revealed.
 _ABOUT_SECRETS = ("homogeneity", "inference", "skewness", DEFAULT)
 
 
@@ -25,7 +25,7 @@ def find_undecided(
     """Return what must be decided before the table is published, as sentences.
 
     Args:
-        policy: What is said of the table.
+        policy: The table's policy.
         among: The columns that are published; by default all that the policy names.
         modal_shares: The share of people with the most frequent value of each sensitive column, among
             those with a known one, if measured.
@@ -47,19 +47,19 @@ def find_undecided(
             learned = (
                 f"'{name}' has one value for {100 * share:.1f} % of people in the whole release"
             )
-            found.append(f"{learned}: publishing it tells it of nearly everybody. {_LEAVE_OUT}")
+            found.append(f"{learned}: publishing it reveals it for nearly all people. {_LEAVE_OUT}")
         else:
             learned = f"'{name}' has one value in the whole release"
-            found.append(f"{learned}: publishing it tells it of everybody. {_LEAVE_OUT}")
+            found.append(f"{learned}: publishing it reveals it for all people. {_LEAVE_OUT}")
     return tuple(found)
 
 
 def nearly_constant_columns(
     policy: TablePolicy, modal_shares: Mapping[str, float]
 ) -> Mapping[str, float]:
-    """Return the sensitive columns with one value for nearly everybody, unless that may be told.
+    """Return the sensitive columns with nearly one value, unless that is tolerated.
 
-    Hardly any class tells more than the whole does, so that criteria relative to it, and attacks on
+    Hardly any class reveals more than the whole does, so that criteria relative to it, and attacks on
     classes, find next to nothing.
     """
     accepted = tolerance_of_attack(policy.tolerance, "homogeneity") or 0.0
@@ -98,7 +98,7 @@ def unprotected_columns(policy: TablePolicy, *, among: Collection[str] | None = 
 
 
 def _is_vacuous(criterion: Criterion) -> bool:
-    """Return whether every table meets a criterion about a sensitive column, whatever it holds."""
+    """Return whether every table meets a criterion about a sensitive column."""
     match criterion:
         case model.LDiversity(kind="recursive", c=float() | int() as c) if c < 1:
             return False

@@ -85,7 +85,7 @@ def _table_lines(table: TablePolicy) -> list[str]:
 
 
 def _head_value(table: TablePolicy) -> dict[str, Any]:
-    """Return what is said of the table as a whole; what is empty may be left out."""
+    """Return the keys of the table as a whole; empty ones may be left out."""
     unit: Any = ROW if table.unit_is_row else table.unit
     unit = {"column": unit} if table.unit == ROW else unit
     if table.unit_period is not None:
@@ -169,7 +169,7 @@ def step_value(step: Step) -> dict[str, Any]:
 
 
 def column_value(column: ColumnPolicy) -> dict[str, Any]:
-    """Return what the policy file says of `column`, as plain dicts, lists, numbers and text."""
+    """Return the policy file's entry of `column`, as plain dicts, lists, numbers and text."""
     value: dict[str, Any] = {"role": column.role.value}
     for key in ("kind", "format"):
         if getattr(column, key) is not None:

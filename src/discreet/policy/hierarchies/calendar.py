@@ -108,7 +108,7 @@ def _to_integers(numbers: ArrowArray) -> NDArray[np.int64]:
 
 
 def _number_periods(days: _Days, period: Period) -> NDArray[np.int64]:
-    """Return one number per period, from which `period_label` can tell it."""
+    """Return one number per period, from which `period_label` makes its name."""
     months = days.year * 12 + days.month - 1
     match period:
         case "day":

@@ -236,7 +236,7 @@ class _Coding:
         return below.astype(np.bool_), above.astype(np.bool_)
 
     def intervals(self, edges: Iterable[tuple[int, int]]) -> list[str]:
-        """Return the labels `[30, 35)`, cut where the coding begins: they say no more than is so."""
+        """Return the labels `[30, 35)`, cut where the coding begins, so that they stay true."""
         return [f"[{self._clamped_text(low)}, {self._clamped_text(high)})" for low, high in edges]
 
     def _clamped_text(self, units: int) -> str:

@@ -74,7 +74,7 @@ def read_lookup(path: Path, *, file: str | None = None) -> Lookup:
     """Return the hierarchy in the file `path`, which the policy calls `file`.
 
     Separated by `;` or `,`, without a header, in UTF-8. A last column of one label is the top,
-    whatever the label; otherwise a level `*` is added.
+    for any label; otherwise a level `*` is added.
 
     Raises:
         SourceNotFound: There is no such file.

@@ -66,7 +66,7 @@ def units_text(units: int, *, digits: int) -> str:
 
 
 def read_numbers(values: ArrowArray, *, digits: int) -> FixedPointNumbers:
-    """Return `values` in steps of 10^-digits, whatever numeric or text type they have."""
+    """Return `values`, of any numeric or text type, in steps of 10^-digits."""
     kind = values.type
     if pa.types.is_dictionary(kind):
         return read_numbers(values.cast(kind.value_type), digits=digits)

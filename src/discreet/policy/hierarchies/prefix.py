@@ -16,7 +16,7 @@ from discreet.policy.hierarchy import TOP, edge_labels
 class Prefix:
     """Keep so many leading characters per level and mask the rest: `47677`, `476**`, `4****`.
 
-    Labels of one level all have one length, because the length of a value would tell it apart:
+    Labels of one level all have one length, because the length of a value would identify it:
     `length` if given, otherwise that of the longest value at hand. Give it when labels must be the
     same for several sets of values.
 

@@ -1,4 +1,4 @@
-"""How hierarchies read values: as one canonical text, whatever type the engine gave them."""
+"""How hierarchies read values: as one canonical text, for every type of the engine."""
 
 from __future__ import annotations
 
@@ -142,7 +142,7 @@ def _canonical_float(text: str) -> str:
 
 
 def _trim_times(values: ArrowArray) -> ArrowArray:
-    """Return times without the zeros that only say how finely the engine keeps them."""
+    """Return times without trailing zeros, which only reflect the engine's precision."""
     texts = values.cast(pa.string())
     texts = pc.replace_substring_regex(texts, r"(\.\d*[1-9])0+", r"\1")
     return pc.replace_substring_regex(texts, r"\.0+([^\d]|$)", r"\1")
