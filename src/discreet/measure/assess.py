@@ -88,7 +88,7 @@ def assess(  # noqa: PLR0913 -- the flags of the command
         policy: A policy or the path of its file; without one, give `quasi`, or roles are guessed.
         quasi: The columns outsiders may know.
         sensitive: The columns outsiders must not learn.
-        unit: The column that says whose rows they are; by default each row is a person.
+        unit: The column that identifies the person; by default each row is a person.
         rows_are_people: The policy's unit is not in the table, and each row is another person.
         table: The table's name in the policy or in the database.
         against: The population the table was drawn from, with the same quasi-identifiers.
@@ -251,7 +251,7 @@ def _measure_sizes(cells: Cells) -> Sizes:
 
 
 def _count_people(cells: Cells) -> int:
-    """Return the number of people; rows of nobody known count as one person."""
+    """Return the number of people; rows without a known person count as one person."""
     if cells.subject.unit is None:
         return cells.rows
     unit = comparable_value(cells.subject.unit)

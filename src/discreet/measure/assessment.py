@@ -51,7 +51,7 @@ class Closeness(Result):
 class SensitiveColumn(Result):
     """How well one sensitive column is protected within classes.
 
-    `homogeneous` counts the people whose class has one known value only: it is told of all of them.
+    `homogeneous` counts the people whose class has one known value only: it is revealed for all of them.
     `modal_share` is the share of people with the most frequent value, among those with a known one.
     """
 

@@ -113,7 +113,7 @@ class ClassHistograms:
     def known(self, missing: int) -> tuple[ClassHistograms, NDArray[np.bool_]]:
         """Return the classes without the people whose value has the code `missing`.
 
-        Classes in which everybody's value is missing are left out; the second result tells which of
+        Classes in which all values are missing are left out; the second result shows which of
         the classes here are left.
         """
         is_known = self.codes != missing

@@ -77,7 +77,7 @@ def _people_alone(unit: Column | None) -> exp.Expr:
         return exp.Count(this=exp.case().when(alone, build.number(1)))
     somebody = build.column("somebody")
     known = exp.Count(this=exp.Distinct(expressions=[exp.case().when(alone, somebody)]))
-    # Rows of nobody known count as one person, whom a count of distinct values leaves out.
+    # Rows without a known person count as one, which a count of distinct values leaves out.
     nobody = build.all_of([alone.copy(), build.is_null(somebody.copy())])
     unknown = exp.Max(this=exp.case().when(nobody, build.number(1)).else_(build.number(0)))
     return exp.Add(this=known, expression=unknown)

@@ -44,7 +44,7 @@ def describe_classes(
 def describe_assessment(found: Assessment) -> str:
     """Return the finding in words: who is unique, and what is worse than that.
 
-    k says nothing of columns that are no quasi-identifiers, nor of what classes tell.
+    k covers neither columns that are no quasi-identifiers, nor what classes reveal.
     """
     more: list[str] = []
     worst = next((one for one in found.exposures if one.exceeds), None)

@@ -211,7 +211,7 @@ def pack_domains(domains: Sequence[Domain]) -> Packing:
 
 @dataclass(frozen=True)
 class CodeSource:
-    """A kept table of groups: where columns get their codes from; `rows` says how many rows each has."""
+    """A kept table of groups: where columns get their codes from; `rows` is how many rows each has."""
 
     engine: Engine
     relation: exp.Table

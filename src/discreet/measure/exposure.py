@@ -49,7 +49,7 @@ def find_exposures(found: Assessment, policy: model.TablePolicy | None) -> tuple
         *(
             _make_exposure(
                 "homogeneity",
-                # One value in the whole table is told without any class.
+                # One value in the whole table is revealed without any class.
                 min(column.homogeneous / people, 1.0) if _has_choice(column) else 0.0,
                 allowed,
                 people=column.homogeneous,

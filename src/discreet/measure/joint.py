@@ -17,7 +17,7 @@ from discreet.sql import build
 if TYPE_CHECKING:
     from discreet.measure.roles import RoleBinding
 
-# Sensitive columns that are tried as the one to be learned: those that tell people apart least.
+# Sensitive columns that are tried as the one to be learned: those that distinguish people least.
 SECRETS_TRIED = 8
 # `enough` is the shortest list of columns that singles out this share of the exposed people.
 MOST = 0.9
@@ -27,7 +27,7 @@ MOST = 0.9
 class JointUniqueness(Result):
     """How many people are alone on what stays in a table.
 
-    Identifiers and the unit are left out of a release; every other column stays, whatever its role.
+    Identifiers and the unit are left out of a release; every other column stays, in any role.
 
     Attributes:
         people: How many people the table is about.

@@ -16,24 +16,24 @@ from discreet.policy import model
 from discreet.sql import build
 
 
-def misfit_cautions(table: Table, said: model.TablePolicy | None) -> list[str]:
+def misfit_cautions(table: Table, policy: model.TablePolicy | None) -> list[str]:
     """Return a sentence for each column of a file that has cells which do not fit its declared kind."""
     return [
         f"{count:,} {'cell' if count == 1 else 'cells'} of '{name}' {'is' if count == 1 else 'are'} no "
         f"{KIND_NAMES[declared.kind]}{f' written as {declared.format}' if declared.format else ''}, and "
         "answers take them for missing. Correct them, or the `kind:` of the column."
-        for name, (declared, count) in count_misfits(table, said).items()
+        for name, (declared, count) in count_misfits(table, policy).items()
         if count
     ]
 
 
 def count_misfits(
-    table: Table, said: model.TablePolicy | None
+    table: Table, policy: model.TablePolicy | None
 ) -> dict[str, tuple[DeclaredColumn, int]]:
     """Return for each declared column of a file without types how many of its cells do not fit."""
-    if said is None or table.schema is None:
+    if policy is None or table.schema is None:
         return {}
-    declared = declared_columns(said)
+    declared = declared_columns(policy)
     doubtful = {
         column.name: (
             declared[column.name],

@@ -35,7 +35,7 @@ class Matched:
 
     @property
     def chances(self) -> NDArray[np.float64]:
-        """The chance that somebody of the population in such a class is in the table."""
+        """The chance that a person of the population in such a class is in the table."""
         with np.errstate(divide="ignore"):
             return np.where(self.among > 0, self.sizes / self.among, np.inf)
 
@@ -86,7 +86,7 @@ def bring_population(population: Table, subject: Roles, engine: Engine) -> exp.T
     values = {f"q{index}": comparable_value(column) for index, column in enumerate(columns)}
     source: exp.Expr = population.relation.copy()
     unit = population.column(subject.unit.name) if subject.unit else None
-    if unit is not None:  # a person hides others once, whatever the number of rows
+    if unit is not None:  # a person counts once, for any number of rows
         named = [build.alias_as(value, name) for name, value in values.items()]
         once = build.select(
             *named, build.alias_as(comparable_value(unit), "unit"), source=source
@@ -109,7 +109,7 @@ def bring_population(population: Table, subject: Roles, engine: Engine) -> exp.T
 
 
 def _require_people(population: Table) -> None:
-    # Without rows a file's columns have no types either, and would be told to differ in those.
+    # Without rows a file's columns have no types either, and would be reported as different.
     anybody = build.select(build.alias_as(build.number(1), "n"), source=population.relation.copy())
     if population.engine.run(anybody.limit(1)).num_rows == 0:
         raise _empty_population(population)

@@ -16,7 +16,7 @@ from discreet.policy.model import ColumnRole
 
 @dataclass(frozen=True)
 class RoleBinding:
-    """A subject, what the policy says about its columns, and where its roles came from."""
+    """A subject, the policy of its columns, and the origin of its roles."""
 
     subject: Roles
     roles: Mapping[str, ColumnRole]

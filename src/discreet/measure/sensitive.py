@@ -178,7 +178,7 @@ def _ranks_in_policy(
             "`values:`. Add them, or leave `values:` out."
         )
         raise InvalidPolicy([fault])
-    # Listed values nobody has still lie between others, but the distance counts values of the
+    # Listed values without people still lie between others, but the distance counts values of the
     # table (Li et al. 2007), so places are closed up.
     ranks = np.argsort(np.argsort(places, kind="stable"), kind="stable")
     return np.append(ranks, len(ranks)) if domain.has_missing else ranks

@@ -1,1 +1,1 @@
-"""RESULTS IN, ONE PAGE OUT."""
+"""Reports: each result as one HTML page."""

@@ -36,7 +36,7 @@ COLUMNS_DRAWN = 15
 
 @dataclass(frozen=True)
 class KeyFigure:
-    """A number that stands for itself, and what it counts."""
+    """A number in large type, and what it counts."""
 
     number: str
     label: str
@@ -45,7 +45,7 @@ class KeyFigure:
 
 @dataclass(frozen=True)
 class PageSection:
-    """A chart beside its table, with a sentence that says what to see."""
+    """A chart beside its table, with a sentence that explains it."""
 
     saying: str
     figure: Figure | None
@@ -78,7 +78,7 @@ class AssessmentPage:
 
 
 def write_assessment_report(assessment: Assessment, path: Path) -> None:
-    """Write the report of `assessment` to `path`, replacing what was there, whole or not at all.
+    """Write the report of `assessment` to `path`, atomically replacing an existing file.
 
     Raises:
         OutputRefused: `path` is a folder, or its folder is missing or cannot be written.
@@ -122,7 +122,7 @@ def summarize_assessment(found: Assessment, *, on: date) -> AssessmentPage:
 
 
 def file_name(source: str) -> str:
-    r"""Return the last part of a path or address: folders and passwords stay at home.
+    r"""Return the last part of a path or address: folders and passwords are left out.
 
     >>> file_name("/home/ada/clinic/patients.csv"), file_name("C:\\data\\a.csv"), file_name("DataFrame")
     ('patients.csv', 'a.csv', 'DataFrame')
@@ -311,7 +311,7 @@ def _combination_section(found: Assessment) -> PageSection | None:
 
 
 def _exposure_table(found: Assessment) -> PageTable:
-    """Return what no criterion looks at, held against its tolerance."""
+    """Return the exposure that no criterion covers, with its tolerance."""
     return PageTable(
         caption="What no criterion looks at, if the table is published as it is",
         header=("Exposed by", "People", "Share", "Tolerated", "In words"),

@@ -1,7 +1,7 @@
-"""Charts as SVG, drawn here and now: no script, no font and no address in what comes out.
+"""Charts as SVG, drawn without script, font or address in the result.
 
-Colors are the page's CSS variables, so a chart follows it into the dark and onto paper. Every bar
-carries its value as text, and a description says the same to those who do not see it.
+Colors are the page's CSS variables, so a chart follows its dark and print styles. Every bar
+carries its value as text, and a description serves screen readers.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ LETTER = 7.6  # about the width of one, at the font's size
 ROW = 27
 FONT_SIZE = 13
 NEAR = 1.6  # numbers on a logarithmic scale, whose words would touch
-LONGEST_LABEL = 18  # letters; names are told apart by their tables, which show them whole
+LONGEST_LABEL = 18  # letters; the tables beside charts show names in full
 INK, MUTED, GRID = "var(--ink)", "var(--muted)", "var(--line)"
 BAR, ALERT, MARK = "var(--bar)", "var(--alert)", "var(--ink)"
 
@@ -36,7 +36,7 @@ BAR, ALERT, MARK = "var(--bar)", "var(--alert)", "var(--ink)"
 class Bar:
     """One bar, the words beside it, and whether it stands for trouble.
 
-    `required` puts a mark on the bar's scale where a policy wants the value to be.
+    `required` marks the value that a policy requires.
     """
 
     label: str
@@ -53,7 +53,7 @@ def bars(
 
     Args:
         rows: What to draw.
-        title: What the chart shows, for those who hear it.
+        title: What the chart shows, for screen readers.
         axis: What the length of a bar means.
         form: How numbers on the axis are written, in d3's notation.
         most: The value at the right end, where that is not the longest bar.
@@ -190,7 +190,7 @@ def steps(
 
 @dataclass(frozen=True)
 class Point:
-    """One point of a curve, the words beside it, and whether it is the one that was asked for."""
+    """One point of a curve, the words beside it, and whether it is the requested one."""
 
     x: float
     y: float
@@ -311,7 +311,7 @@ def _embeddable_svg(drawn: str, *, title: str, words: str) -> str:
         f'<svg class="chart" role="img" aria-label="{html.escape(title)}" {found[1]}>'
         f"<title>{html.escape(title)}</title><desc>{html.escape(words)}</desc>"
     )
-    # Inside role="img" nothing else is announced: what the drawing says of itself is noise there.
+    # Inside role="img" nothing else is announced: the drawing's own labels are noise there.
     rest = re.sub(
         r"<[a-z]+ [^<>]*>",
         lambda tag: re.sub(r' (?:role|aria-[a-z]+)="[^"]*"', "", tag[0]),
@@ -330,7 +330,7 @@ def _shorten_label(label: str) -> str:
 
 
 def _vega_literal(names: dict[str, str]) -> str:
-    """Return names as an object literal of Vega's expressions, whatever letters they have."""
+    """Return names, of any letters, as an object literal of Vega's expressions."""
     safe = {
         key: "".join(f"\\u{unit:04x}" for unit in _utf16_units(name)) for key, name in names.items()
     }

@@ -32,7 +32,7 @@ class DeidentifiedPage:
 
 
 def write_deidentified_report(found: Deidentified, path: Path) -> None:
-    """Write the report of `found` to `path`, replacing what was there, whole or not at all."""
+    """Write the report of `found` to `path`, atomically replacing an existing file."""
     write_atomically(path, render_deidentified_page(found))
 
 
@@ -116,18 +116,18 @@ def _identifier_class_table(found: Deidentified) -> PageTable | None:
 
 
 def _computation_notes(found: Deidentified) -> tuple[tuple[str, str], ...]:
-    told = [("Source", file_name(found.source)), ("Rows", f"{found.rows:,}")]
+    facts = [("Source", file_name(found.source)), ("Rows", f"{found.rows:,}")]
     settings = found.settings
     if found.method == "safe-harbor":
-        told += [
+        facts += [
             ("Ages counted to", str(settings["as_of"])),
             ("Small ZIP areas", str(settings["small_areas"])),
         ]
     elif settings.get("key"):
-        told.append(("Fingerprint of the key", str(settings["key"])))
+        facts.append(("Fingerprint of the key", str(settings["key"])))
     if found.output is not None and found.output.sha256:
-        told += [
+        facts += [
             ("Output", file_name(found.output.place)),
             ("SHA-256 of the output", found.output.sha256),
         ]
-    return tuple(told)
+    return tuple(facts)

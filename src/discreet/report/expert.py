@@ -46,7 +46,7 @@ class ExpertPage:
 
 
 def write_expert_report(found: Determination, path: Path) -> None:
-    """Write the report of `found` to `path`, replacing what was there, whole or not at all."""
+    """Write the report of `found` to `path`, atomically replacing an existing file."""
     write_atomically(path, render_determination_page(found))
 
 
@@ -136,17 +136,17 @@ def _criteria_table(found: Determination) -> PageTable | None:
 
 
 def _computation_notes(found: Determination, source: str) -> tuple[tuple[str, str], ...]:
-    told = [
+    facts = [
         ("Source", source),
         ("Rows", f"{found.rows:,}"),
         ("Quasi-identifiers", ", ".join(found.quasi)),
         ("Smallest class", "none" if found.k is None else f"{found.k:,}"),
     ]
     if found.removed:
-        told.append(("Removed before", ", ".join(found.removed)))
+        facts.append(("Removed before", ", ".join(found.removed)))
     if found.output is not None and found.output.sha256:
-        told += [
+        facts += [
             ("Output", file_name(found.output.place)),
             ("SHA-256 of the output", found.output.sha256),
         ]
-    return tuple(told)
+    return tuple(facts)

@@ -1,4 +1,4 @@
-"""Findings of attacks as one page: what was learned, what it took, what would stop it; nobody's values."""
+"""Findings of attacks as one page: what was learned, what it took, what would stop it; no values of people."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class FindingsPage:
 
 
 def write_findings_report(findings: Sequence[Finding], path: Path) -> None:
-    """Write the report of `findings` to `path`, replacing what was there, whole or not at all."""
+    """Write the report of `findings` to `path`, atomically replacing an existing file."""
     write_atomically(path, render_findings_page(findings))
 
 

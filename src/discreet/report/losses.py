@@ -39,7 +39,7 @@ def detail_section(found: Release) -> PageSection:
 
 
 def _axis_end(largest: float) -> float:
-    """Return where the axis ends: small losses are drawn large, but never for more than they are."""
+    """Return where the axis ends: small losses are enlarged, within limits."""
     return next((end for end in (0.1, 0.2, 0.4) if largest <= end), 1.0)
 
 
@@ -71,45 +71,47 @@ def _level_text(found: Release, name: str, level: int) -> str:
 
 def utility_measures(found: Release) -> PageTable | None:
     """Return the measures of the literature, before and after."""
-    told = found.utility
-    if not told:
+    utility = found.utility
+    if not utility:
         return None
     rows = [
         (
             "Loss (NCP, GCP)",
             "0 %",
-            format_percent(told["gcp"]),
+            format_percent(utility["gcp"]),
             "share of a domain that a label covers",
         ),
         (
             "Granularity",
             "0 %",
-            format_percent(told["granularity"]),
+            format_percent(utility["granularity"]),
             "the same, wide columns weigh more",
         ),
         (
             "Non-uniform entropy",
             "0 %",
-            format_percent(told["entropy"]),
+            format_percent(utility["entropy"]),
             "share of all bits that are gone",
         ),
         (
             "Generalization intensity",
             "0 %",
-            format_percent(told["intensity"]),
+            format_percent(utility["intensity"]),
             "height in the hierarchies",
         ),
-        _change_row("Discernibility", told["discernibility"], "pairs of rows that look alike"),
-        _change_row("Average class size", told["class_size"], "rows that look alike, on average"),
-        _change_row("C_avg", told["c_avg"], "average class size over the k required"),
+        _change_row("Discernibility", utility["discernibility"], "pairs of rows that look alike"),
+        _change_row(
+            "Average class size", utility["class_size"], "rows that look alike, on average"
+        ),
+        _change_row("C_avg", utility["c_avg"], "average class size over the k required"),
         (
             "Marginal distance",
             "0 %",
-            format_percent(told["marginal_distance"]),
+            format_percent(utility["marginal_distance"]),
             "rows that a count by one column misplaces",
         ),
     ]
-    pairs = told["pairwise"]
+    pairs = utility["pairwise"]
     if pairs["mean"] is not None:
         rows.append(
             (
@@ -119,7 +121,7 @@ def utility_measures(found: Release) -> PageTable | None:
                 "the same, for two columns at once",
             )
         )
-    aim = told.get("classification")
+    aim = utility.get("classification")
     if aim is not None:
         rows.append(
             (
@@ -137,8 +139,8 @@ def utility_measures(found: Release) -> PageTable | None:
     )
 
 
-def _change_row(name: str, told: Mapping[str, float], meaning: str) -> tuple[str, str, str, str]:
-    return name, _number_text(told["before"]), _number_text(told["after"]), meaning
+def _change_row(name: str, change: Mapping[str, float], meaning: str) -> tuple[str, str, str, str]:
+    return name, _number_text(change["before"]), _number_text(change["after"]), meaning
 
 
 def _number_text(value: float) -> str:
@@ -147,11 +149,11 @@ def _number_text(value: float) -> str:
 
 def worst_pairs(found: Release) -> PageSection | None:
     """Return the pairs of columns whose table of counts suffers most."""
-    told = found.utility.get("pairwise")
-    if not told or not told["worst"] or not told["worst"][0]["distance"]:
+    utility = found.utility.get("pairwise")
+    if not utility or not utility["worst"] or not utility["worst"][0]["distance"]:
         return None
     rows = tuple(
-        (" × ".join(one["columns"]), format_percent(one["distance"])) for one in told["worst"]
+        (" × ".join(one["columns"]), format_percent(one["distance"])) for one in utility["worst"]
     )
     table = PageTable(
         "Tables of counts that suffer most",
@@ -159,7 +161,7 @@ def worst_pairs(found: Release) -> PageSection | None:
         rows=rows,
         numbers=frozenset({1}),
     )
-    left = told["pairs"] - told["measured"]
+    left = utility["pairs"] - utility["measured"]
     note = f" Not measured, for too many values: {format_count(left, 'pair', 'pairs')}." * (
         left > 0
     )
@@ -180,7 +182,7 @@ def frontier_section(found: Release) -> PageSection | None:
         )
         for one in found.frontier
     ]
-    told = "; ".join(
+    text = "; ".join(
         f"k = {one['k']:,}{' (asked for)' if one['asked'] else ''}: {format_percent(one['loss'])}"
         for one in found.frontier
     )
@@ -192,7 +194,7 @@ def frontier_section(found: Release) -> PageSection | None:
                 points,
                 title=title,
                 axes=("k, the least number of people who look alike", "Detail lost"),
-                words=f"Detail lost by k. {told}.",
+                words=f"Detail lost by k. {text}.",
                 mark="asked for",
             ),
             "Detail lost over k, on a logarithmic scale."

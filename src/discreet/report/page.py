@@ -1,7 +1,7 @@
-"""One self-contained page: parts that templates know how to show, its style, and how it is written.
+"""One self-contained page: the parts that templates show, its style, and how it is written.
 
-A page holds no script, asks for nothing over the network and says so to the browser: its content
-policy allows one style sheet, by its hash, and nothing else.
+A page holds no script and loads nothing over the network. Its content security policy allows one
+style sheet, by its hash, and nothing else.
 """
 
 from __future__ import annotations

@@ -37,7 +37,7 @@ METHODS = {
 MINIMAL_SHOWN = 20
 
 
-# Their bounds are values of the table: for the custodian, whom the terminal tells them.
+# Their bounds are values of the table: only the terminal shows them, to the custodian.
 OUTLIERS = (
     "A few people at the ends of a column force coarse labels on everybody. The terminal names the "
     "columns, and the clipping that would help."
@@ -73,7 +73,7 @@ class ReleasePage:
 
 
 def write_release_report(found: Release, path: Path) -> None:
-    """Write the report of `found` to `path`, replacing what was there, whole or not at all.
+    """Write the report of `found` to `path`, atomically replacing an existing file.
 
     Raises:
         OutputRefused: `path` is a folder, or its folder is missing or cannot be written.
@@ -181,17 +181,17 @@ def _key_figures(found: Release) -> tuple[KeyFigure, ...]:
 
 def _applied_settings(found: Release) -> tuple[tuple[str, str], ...]:
     release = found.policy.release
-    told = [("Method", METHODS.get(found.method, found.method)), *_search(found)]
-    told.append(
+    facts = [("Method", METHODS.get(found.method, found.method)), *_search(found)]
+    facts.append(
         ("Quasi-identifiers", join_names(found.policy.with_role(ColumnRole.QUASI_IDENTIFIER)) + ".")
     )
     sensitive = found.policy.with_role(ColumnRole.SENSITIVE)
     if sensitive:
-        told.append(
+        facts.append(
             ("Sensitive", f"{join_names(sensitive)}: published as they are, within classes.")
         )
     left = f"{join_names(found.left_out)}." if found.left_out else "No column."
-    told.append(("Left out", left))
+    facts.append(("Left out", left))
     hidden = f"{format_count(found.suppressed, 'row', 'rows')} of {found.rows:,}"
     allowed = f"; at most {round_share(release.suppress)} was allowed" if release.suppress else ""
     where = ""
@@ -202,8 +202,8 @@ def _applied_settings(found: Release) -> tuple[tuple[str, str], ...]:
             if not kept
             else " Their quasi-identifiers are `*` in the output."
         )
-    told.append(("Suppressed", f"{hidden}{allowed}.{where}"))
-    return tuple(told)
+    facts.append(("Suppressed", f"{hidden}{allowed}.{where}"))
+    return tuple(facts)
 
 
 def _search(found: Release) -> list[tuple[str, str]]:
@@ -252,14 +252,14 @@ def _criteria_table(found: Release) -> PageTable:
 def _attack_section(found: Release) -> PageSection | None:
     if not found.findings:
         return None
-    said = "The rows were attacked before they were published. "
+    text = "The rows were attacked before they were published. "
     if found.accepted_risk is not None:
-        said += f"What is beyond tolerance was accepted: {found.accepted_risk}"
+        text += f"What is beyond tolerance was accepted: {found.accepted_risk}"
     elif any(one.exceeds for one in found.findings):
-        said += "What is beyond tolerance keeps a release back, unless the risk is accepted."
+        text += "What is beyond tolerance keeps a release back, unless the risk is accepted."
     else:
-        said += "No attack learned more than is tolerated."
-    return PageSection(said, None, findings_table(found.findings))
+        text += "No attack learned more than is tolerated."
+    return PageSection(text, None, findings_table(found.findings))
 
 
 def _homogeneity_section(found: Release) -> PageSection | None:
@@ -268,10 +268,10 @@ def _homogeneity_section(found: Release) -> PageSection | None:
     rows = tuple(
         (
             column,
-            f"{told.classes:,}",
-            f"{told.people:,} ({format_percent(told.people / found.people) if found.people else '0 %'})",
+            f"{counts.classes:,}",
+            f"{counts.people:,} ({format_percent(counts.people / found.people) if found.people else '0 %'})",
         )
-        for column, told in found.homogeneous.items()
+        for column, counts in found.homogeneous.items()
     )
     table = PageTable(
         "Classes without diversity",
@@ -279,7 +279,7 @@ def _homogeneity_section(found: Release) -> PageSection | None:
         rows=rows,
         numbers=frozenset({1, 2}),
     )
-    if any(told.classes for told in found.homogeneous.values()):
+    if any(counts.classes for counts in found.homogeneous.values()):
         saying = (
             "In these classes everybody has the same sensitive value: it is known of all of them, "
             "however many look alike. Require l-diversity or t-closeness if it must not be."
@@ -363,22 +363,22 @@ def _provenance_notes(found: Release, source: str) -> tuple[tuple[str, str], ...
         if found.unit
         else "Each row is taken for one person."
     )
-    told = [
+    facts = [
         ("Source", f"{source}, {found.rows:,} rows, all of them read."),
         ("People", f"{found.people:,}. {unit}"),
     ]
     if found.output is None:
-        told.append(("Output", "None: a dry run."))
+        facts.append(("Output", "None: a dry run."))
     else:
         size = f", {found.bytes:,} bytes" if found.bytes is not None else ""
-        told.append(("Output", f"{file_name(found.output)}{size}. Rows are sorted by class."))
+        facts.append(("Output", f"{file_name(found.output)}{size}. Rows are sorted by class."))
     if found.sha256:
-        told.append(("SHA-256 of the output", f"`{found.sha256}`"))
+        facts.append(("SHA-256 of the output", f"`{found.sha256}`"))
     if found.manifest:
         name = file_name(found.manifest)
         words = (
             f"{name}: what goes with the rows, and tells nothing about the source. This page does: it "
             f"is for you. `discreet anonymize --replay {name}` makes the release again."
         )
-        told.append(("Manifest", words))
-    return tuple(told)
+        facts.append(("Manifest", words))
+    return tuple(facts)

@@ -35,7 +35,7 @@ class RiskPart:
 
 @dataclass(frozen=True)
 class EstimatePart:
-    """What is believed about the population, and every estimator's answer or its reason."""
+    """The assumed population, and the estimate of every estimator or the reason why it has none."""
 
     saying: str
     table: PageTable
@@ -43,7 +43,7 @@ class EstimatePart:
 
 @dataclass(frozen=True)
 class PresencePart:
-    """What the population's table says about being in this one."""
+    """The chance of being in this table, from the population's table."""
 
     saying: str
     table: PageTable
@@ -161,7 +161,7 @@ def _population_estimate(found: PopulationUniques) -> str:
 
 
 def presence_part(found: Presence) -> PresencePart:
-    """Return the part about being in the table at all."""
+    """Return the part about the chance of being in the table."""
     table = PageTable(
         caption="The table against its population",
         header=("Measure", "Value"),
@@ -188,5 +188,5 @@ def presence_part(found: Presence) -> PresencePart:
 
 
 def _people_text(expected: float) -> str:
-    """Return an expected number of people; a small one is not rounded to nobody."""
+    """Return an expected number of people; a small one is not rounded to 0."""
     return "fewer than 1" if 0 < expected < 1 else f"{expected:,.0f}"

@@ -1,11 +1,11 @@
-"""What numbers mean, in sentences: for those who decide, not for those who compute."""
+"""The meaning of numbers in sentences, for custodians."""
 
 from __future__ import annotations
 
 from discreet.measure.assessment import Assessment
 from discreet.measure.describe import format_percent, join_names
 
-SAFE_CLASS = 5  # what statistical offices commonly ask for at least
+SAFE_CLASS = 5  # the least that statistical offices commonly require
 
 
 def explain_assessment(found: Assessment) -> tuple[str, ...]:
@@ -54,7 +54,7 @@ def _known_columns(found: Assessment) -> str:
 
 
 def round_share(share: float) -> str:
-    """Return a share somebody chose, as they would say it.
+    """Return a chosen share with as few digits as it needs.
 
     >>> round_share(0.2), round_share(0.075)
     ('20 %', '7.5 %')
@@ -63,7 +63,7 @@ def round_share(share: float) -> str:
 
 
 def chance_of_finding(size: int) -> str:
-    """Return the chance of finding somebody who hides among `size` people."""
+    """Return the chance of finding a person in a class of `size` people."""
     return "certain" if size == 1 else f"1 in {size:,}"
 
 

@@ -104,7 +104,7 @@ class ColumnMeasurements:
 
     tallies: dict[str, Tally] = field(default_factory=dict[str, Tally])
     failures: tuple[Failures, ...] = ()
-    homogeneous: Failures | None = None  # the classes that tell one known value of all their people
+    homogeneous: Failures | None = None  # the classes with one known value for all their people
 
 
 def defined_measures(overall: Overall) -> tuple[Measure, ...]:
@@ -184,7 +184,7 @@ def evaluate_column(
 
 
 def is_homogeneous(groups: ClassHistograms, overall: Overall) -> NDArray[np.bool_]:
-    """Return which classes tell one value of all their people whose value is known."""
+    """Return which classes have one value for all people whose value is known."""
     found = np.zeros(len(groups), dtype=np.bool_)
     known, has_some = _known_values(groups, overall)
     found[has_some] = known.largest >= known.sizes
@@ -212,7 +212,7 @@ def _diversity_measure(
         name, is_small = f"{kind}_{l}", False
     if missing == "value":
         return Measure(f"{name}_with_missing", score, is_worst_when_small=is_small)
-    # Nobody's value is known: no value is well represented.
+    # All values are missing: no value is well represented.
     return Measure(name, _among_known(score, 0.0 if is_small else np.inf), is_small)
 
 

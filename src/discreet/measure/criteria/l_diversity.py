@@ -22,7 +22,7 @@ def distinct(groups: ClassHistograms) -> NDArray[np.float64]:
 
 
 def probabilistic(groups: ClassHistograms) -> NDArray[np.float64]:
-    """Return the largest l such that nobody's value can be guessed with a chance above 1/l."""
+    """Return the largest l such that no value can be guessed with a chance above 1/l."""
     return groups.sizes / groups.largest
 
 

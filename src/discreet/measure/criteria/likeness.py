@@ -26,7 +26,7 @@ def basic_beta(groups: ClassHistograms, overall: Overall) -> NDArray[np.float64]
 def enhanced_beta(groups: ClassHistograms, overall: Overall) -> NDArray[np.float64]:
     """Return the largest relative gain, infinite where one exceeds -ln q (ibid., definition 3).
 
-    The enhanced bound min(β, -ln q) also keeps frequent values from reaching certainty, whatever β.
+    The enhanced bound min(β, -ln q) also keeps frequent values from reaching certainty, for every β.
     """
     gains = _relative_gains(groups, overall)
     caps = -np.log(overall.shares[groups.codes])

@@ -1,7 +1,7 @@
 """Check digits of the numbers that name one person: text in, yes or no out.
 
 Every function takes the number without its separators, in capitals, already of the right shape
-(see `identifiers`), and says whether the check digits and the calendar parts agree.
+(see `identifiers`), and checks whether the check digits and the calendar parts agree.
 """
 
 from __future__ import annotations

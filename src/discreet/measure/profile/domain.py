@@ -1,4 +1,4 @@
-"""What a draft says of a column's values: round bounds, common values, a hierarchy; never a rarity.
+"""The drafted domain of a column: round bounds, common values, a hierarchy; never a rare value.
 
 A policy file travels further than the data. So bounds are round numbers beyond the extremes, and
 values are listed only when each of them is held by at least ten rows, and by ten people where
@@ -42,7 +42,7 @@ def propose_domain(
 ) -> DomainDraft:
     """Return bounds, values and a hierarchy that suit the column's role and content.
 
-    `holders` says what the rarest value was counted in: rows, or people with several rows.
+    `holders` is what the rarest value was counted in: rows, or people with several rows.
     """
     if guess.role in (ColumnRole.IDENTIFIER, ColumnRole.INSENSITIVE) or not counts.present:
         return DomainDraft()

@@ -1,4 +1,4 @@
-"""A first policy for tables nobody has described yet: guesses, each with its reason."""
+"""A draft policy for tables without one: guesses, each with its reason."""
 
 from __future__ import annotations
 
@@ -45,8 +45,8 @@ class ColumnDraft(Result):
     def to_dict(self) -> dict[str, Any]:
         """Return the guess and the proposal side by side."""
         target = None if self.references is None else ".".join(self.references)
-        said = {"kind": self.kind, "format": self.format, "references": target}
-        return {**self.guess.to_dict(), **to_plain_data(self.domain), **said}
+        rest = {"kind": self.kind, "format": self.format, "references": target}
+        return {**self.guess.to_dict(), **to_plain_data(self.domain), **rest}
 
 
 @dataclass(frozen=True)
@@ -221,7 +221,7 @@ def _column_draft(
     counts: ColumnStatistics, guess: RoleGuess, target: tuple[str, str] | None, unit: Unit | None
 ) -> ColumnDraft:
     if target is not None and guess.confidence == "low":
-        # Whoever holds the other table reads there whom the value names.
+        # The other table shows whom the value names.
         reason = (
             f"it points to a row of another table; {guess.evidence['distinct']:,} rows are in use"
         )

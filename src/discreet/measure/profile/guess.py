@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 Confidence = Literal["high", "medium", "low"]
 
-# Fewer people than this share a value: whoever knows the value has nearly found the person.
+# Fewer people than this share a value: to know the value is nearly to find the person.
 CROWD = 5
 _NUMBERS = (Kind.INTEGER, Kind.DECIMAL, Kind.REAL)
 _SEXES = """
@@ -149,7 +149,7 @@ def _by_identifier_name(column: _ColumnEvidence) -> RoleGuess | None:
     if concept is None or concept.role is not ColumnRole.IDENTIFIER:
         return None
     if column.counts.present and column.is_coarse:
-        return None  # `phone: yes/no` tells whether there is one
+        return None  # `phone: yes/no` shows whether there is one
     reason = f"the name says {concept.name}; {column.uniqueness}"
     confidence: Confidence = "high" if column.counts.unique else "medium"
     return column.guess(

@@ -37,7 +37,7 @@ class IdentifierPattern:
     """A shape of text that the engine counts over all rows.
 
     `regex` is a search, written with what RE2, PostgreSQL and Java read alike: bracket classes,
-    bounded repeats, no backslash. `rule` says what a match means: "identifier" kinds decide a role
+    bounded repeats, no backslash. `rule` is what a match means: "identifier" kinds decide a role
     when most rows match, "trace" kinds when any row does, "form" only describes the column.
     """
 

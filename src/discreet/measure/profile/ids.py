@@ -17,7 +17,7 @@ _LONGEST = 40  # characters of a table's name in its id
 def with_ids(draft: PolicyDraft, *, before: Path | None = None) -> PolicyDraft:
     """Return `draft` with an id for the policy and each table: those of the policy `before`, else new ones.
 
-    The name in an id is for readers. Whoever knows an id can spend nothing by it.
+    The name in an id is for readers. An id grants no right to spend.
     """
     kept = _ids_of(before)
     tables = tuple(

@@ -19,17 +19,17 @@ def keys_by_name(names: Iterable[str]) -> tuple[str, ...]:
     return tuple(name for name in names if is_person_id_name(name) or is_row_id_name(name))
 
 
-def keys_by_policy(said: model.TablePolicy, names: Iterable[str]) -> tuple[str, ...]:
+def keys_by_policy(policy: model.TablePolicy, names: Iterable[str]) -> tuple[str, ...]:
     """Return the columns that a policy or their names make keys of people, or of other tables' rows.
 
-    Nobody looked at the rows for it, so that a name that says `e-mail address` is enough.
+    It reads no rows, so that a name such as `e-mail address` is enough.
     """
     listed = [
         column.name
-        for column in said.columns
+        for column in policy.columns
         if column.role is ColumnRole.IDENTIFIER or column.references is not None
     ]
-    every = dict.fromkeys([*(column.name for column in said.columns), *names])
+    every = dict.fromkeys([*(column.name for column in policy.columns), *names])
     identifying = [name for name in every if _names_a_person(name)]
     return tuple(dict.fromkeys([*listed, *keys_by_name(every), *identifying]))
 

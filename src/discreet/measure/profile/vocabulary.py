@@ -1,4 +1,4 @@
-"""What the name of a column says: its words, the concept they mean, whether it names an id."""
+"""The name of a column: its words, the concept they mean, whether it names an id."""
 
 from __future__ import annotations
 

@@ -68,7 +68,7 @@ def _write_unit(table: TableDraft) -> Iterator[str]:
     if table.unit is None:
         yield from _wrap_comment(
             f"unit: not drafted, because {table.unit_reason}. Questions are refused until it is "
-            "written: the column that says whose a row is, or `row` if each row is another person",
+            "written: the column that identifies the person, or `row` if each row is another person",
             indent=4,
         )
         return
@@ -104,7 +104,7 @@ def _write_column(column: ColumnDraft) -> Iterator[str]:
 
 
 def _write_checklist(draft: PolicyDraft) -> Iterator[str]:
-    """Tell which of HIPAA's 18 kinds were found; what was not found may still be there."""
+    """List which of HIPAA's 18 kinds were found; others may still be there."""
     found = draft.safe_harbor
     yield from _wrap_comment("HIPAA Safe Harbor, 45 CFR 164.514(b)(2)(i), kinds found:", indent=0)
     for letter, columns in found.items():

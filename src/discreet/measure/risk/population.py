@@ -1,7 +1,7 @@
 """How many people are unique in the population, estimated from a sample of it.
 
-Three estimators and the rule that picks among them. Each is told only how many classes of which size
-the sample has and which fraction of the population it is; an estimator that has no answer says why
+Three estimators and the rule that picks among them. Each gets only how many classes of which size
+the sample has and which fraction of the population it is; an estimator without an answer says why
 instead of returning a number that looks safe.
 """
 
@@ -226,7 +226,7 @@ def _pitman_estimate(sample: _Sample) -> float | str:
 def _best_alpha(sample: _Sample) -> float | str:
     """Return the alpha that maximizes Pitman's likelihood, or why there is none."""
     # Between the two least alphas the number of classes grows as a logarithm (Ewens 1972), and the
-    # sums below cancel; their ends cannot be told apart in the result.
+    # sums below cancel; their ends do not differ in the result.
     lowest, least, highest = -1000.0, 1e-6, 1 - 1e-12
     if _alpha_slope(least, sample) > 0:
         if _alpha_slope(highest, sample) >= 0:

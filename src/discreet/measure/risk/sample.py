@@ -23,7 +23,7 @@ AT_RISK_ABOVE = 0.2  # a class of fewer than five people
 
 @dataclass(frozen=True)
 class TargetedRisk(Result):
-    """The risk of somebody who is looked for by name; None where the table is empty."""
+    """The risk of a targeted person; None where the table is empty."""
 
     worst: float | None
     average: float | None
@@ -127,7 +127,7 @@ class _Hidden:
 
     records: Integers  # rows in all classes of an entry
     classes: Integers
-    among: Integers  # people an attacker cannot tell apart
+    among: Integers  # people an attacker cannot distinguish
 
 
 def _hidden_among(sizes: Integers, classes: Integers, *, population: Integers | None) -> _Hidden:

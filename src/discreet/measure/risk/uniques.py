@@ -1,7 +1,7 @@
 """Which few columns are enough to single people out, and whom they single out most.
 
-A *minimal unique* is a person and a set of columns such that nobody else has the person's values
-there, while on every smaller part of the set somebody has. People with many and small ones are
+A *minimal unique* is a person and a set of columns such that no one else has the person's values
+there, while on every smaller part of the set another person has. People with many and small ones are
 *special uniques*: they tend to be unique in the population too (Elliot, Manning & Ford 2002; Manning,
 Haglin & Keane 2008, "SUDA2").
 """

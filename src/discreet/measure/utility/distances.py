@@ -35,22 +35,22 @@ def label_unchanged(values: NDArray[np.int64], size: int) -> Labeled:
 
 
 def marginal_distance(column: Labeled, rows: NDArray[np.int64]) -> float:
-    """Return the total variation between the values of a column and what its labels tell of them.
+    """Return the total variation between the values of a column and the estimate from its labels.
 
     It is the share of rows that a count by value puts in the wrong place, from 0 to 1.
     """
     truth = _sum_by_key(column.values, rows, column.size)
-    told = _sum_by_key(column.labels, rows, column.count)
-    return _total_variation(truth, column.spread(told[:, None])[:, 0])
+    estimate = _sum_by_key(column.labels, rows, column.count)
+    return _total_variation(truth, column.spread(estimate[:, None])[:, 0])
 
 
 def pairwise_distance(first: Labeled, second: Labeled, rows: NDArray[np.int64]) -> float:
     """Return the total variation for two columns together: of their table of counts."""
     truth = _sum_by_key(first.values * second.size + second.values, rows, first.size * second.size)
-    told = _sum_by_key(
+    estimate = _sum_by_key(
         first.labels * second.count + second.labels, rows, first.count * second.count
     )
-    half = first.spread(told.reshape(first.count, second.count))
+    half = first.spread(estimate.reshape(first.count, second.count))
     return _total_variation(truth, second.spread(half.T).T.ravel())
 
 
@@ -66,10 +66,10 @@ def _sum_by_key(
     return np.bincount(keys, weights=rows, minlength=count).astype(np.float64, copy=False)
 
 
-def _total_variation(truth: NDArray[np.float64], told: NDArray[np.float64]) -> float:
+def _total_variation(truth: NDArray[np.float64], estimate: NDArray[np.float64]) -> float:
     whole = float(truth.sum())
     if whole == 0:
         return 0.0
-    # What labels lend to values that the table does not hold is missing from `told`.
-    outside = max(whole - float(told.sum()), 0.0)
-    return min((float(np.abs(truth - told).sum()) + outside) / (2 * whole), 1.0)
+    # What labels lend to values that the table does not hold is missing from `estimate`.
+    outside = max(whole - float(estimate.sum()), 0.0)
+    return min((float(np.abs(truth - estimate).sum()) + outside) / (2 * whole), 1.0)

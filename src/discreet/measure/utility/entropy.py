@@ -14,7 +14,7 @@ def lost_by_levels(
     """Return the bits lost when values go up a hierarchy, summed over all rows.
 
     Rows climb one used level after the other, and each step costs what the value on the lower level
-    is unknown to somebody who sees the upper one, among the rows that take the step (De Waal &
+    is unknown to a reader of the upper one, among the rows that take the step (De Waal &
     Willenborg 1999; for different levels in one column Prasser, Bild & Kuhn 2016).
 
     Args:
@@ -39,7 +39,7 @@ def lost_by_ranges(
 ) -> float:
     """Return the bits lost when values are published as ranges of codes, summed over all rows.
 
-    A value costs what it is unknown to somebody who sees its range and knows how frequent values
+    A value costs what is unknown of it to a reader who sees its range and knows how frequent values
     are in the whole table (Gionis & Tassa 2009).
 
     Args:

@@ -1,4 +1,4 @@
-"""How well rows can still be told apart: measures of class sizes alone."""
+"""How well rows can still be distinguished: measures of class sizes alone."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 
 def discernibility(sizes: NDArray[np.int64], *, hidden: int = 0, penalty: int = 0) -> float:
-    """Return, summed over all rows, how many rows each cannot be told from, itself among them.
+    """Return, summed over all rows, how many rows are indistinguishable from each, itself included.
 
     Args:
         sizes: The number of rows in each class.

@@ -16,7 +16,7 @@ from discreet.result import Result
 FOLDS = 5
 # Beyond so many rows, accuracy is known to a tenth of a percent, and training only takes longer.
 MOST_ROWS = 200_000
-_SEED = 20_060_403  # folds protect nobody: the same rows are always in the same ones
+_SEED = 20_060_403  # folds need no secrecy: the same rows are always in the same ones
 UNKNOWN = -1
 
 
@@ -89,7 +89,7 @@ def cross_validate(
         features: The code of each entry in each column; codes mean nothing but same or different.
         target: The true value of each entry.
         folds: The rows of each entry in each fold, as `split_folds` returns them.
-        told: The value that the trainer is told, `UNKNOWN` where none; the true one if not given.
+        told: The value given to the trainer, `UNKNOWN` where none; the true one if not given.
     """
     told = target if told is None else told
     features, told, target, folds = _merge(features, told, target, folds)
@@ -133,7 +133,7 @@ def _merge(
     target: NDArray[np.int64],
     folds: NDArray[np.int64],
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """Return entries that a classifier cannot tell apart as one: training takes as long as there are."""
+    """Return entries with equal features merged: training time grows with their number."""
     keys = np.column_stack([features, told, target])
     order = np.lexsort(keys.T)
     keys = keys[order]
