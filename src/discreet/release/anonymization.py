@@ -88,17 +88,17 @@ def anonymize(  # noqa: PLR0913 -- the flags of the command
 
     Args:
         source: A path, a URL, or a frame: pandas, polars, pyarrow, a DuckDB relation, Spark.
-        policy: A policy or the path of its file; without one, `wishes` says everything.
+        policy: A policy or the path of its file; without one, `wishes` gives all settings.
         output: Where to write: a CSV or Parquet file, a folder, a table. None only searches.
         wishes: What wins over the policy: columns, criteria, method.
         table: The table's name in the policy or in the database.
         against: The population, for k-map and δ-presence.
         suppressed: Whether suppressed rows stay, as `*`, or are left out. They are always left out
-            where together they do not meet the criteria: whoever fits no class is one of them.
+            where together they do not meet the criteria: a person who fits no class is one of them.
         seconds: How long a search may take where the whole lattice is too large.
         key: The secret that makes steps with chance repeatable.
         expected: The SHA-256 that the file must have, or it is not published.
-        earlier: Releases of the same people made before: what they tell together is tried.
+        earlier: Releases of the same people made before: they are attacked together.
         manifest: Where the manifest will go: releases that manifests there know are earlier ones.
         registry: Where releases of the same people are remembered: those in it are earlier ones, and
             this one is added to it. The command line names the one beside the policy.
@@ -107,12 +107,12 @@ def anonymize(  # noqa: PLR0913 -- the flags of the command
         delimiter: What separates the columns of a CSV source.
         encoding: The encoding of a CSV source.
         memory_limit: How much memory the engine may use, such as `4GB`.
-        frontier: Also tell what other values of k would cost.
+        frontier: Also report what other values of k would cost.
         minimal: Also list every minimal full-domain generalization.
         progress: Called with a step's name, what is done and what there is to do.
 
     Raises:
-        CriteriaUnreachable: No recoding meets the criteria; the message says how far one can get.
+        CriteriaUnreachable: No recoding meets the criteria; the message shows what is reachable.
         ReleaseFailed: The written rows, read again, fail a criterion, or are not those expected;
             nothing was published.
         RiskNotTolerated: Attacks on the written rows learn more than the policy tolerates; nothing
@@ -194,7 +194,7 @@ def _make_gate(
 
 @dataclass(frozen=True)
 class _AnonymizePlan:
-    """What is done, and whatever it needs besides the table."""
+    """The work to do, and what it needs besides the table."""
 
     asked: model.TablePolicy
     given: Input
@@ -350,7 +350,7 @@ def _build_release(
 
 
 def _with_source(reading: EncodedProblem, lost: Any) -> Any:
-    """Return a mean loss over all rows: nothing is told of those that the source suppresses."""
+    """Return a mean loss over all rows: rows that the source suppresses reveal nothing."""
     before = reading.cells.suppressed
     rows = max(reading.problem.rows + before, 1)
     return (lost * reading.problem.rows + before) / rows

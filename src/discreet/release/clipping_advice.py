@@ -1,4 +1,4 @@
-"""Who forces everybody into coarse classes: outliers, by column."""
+"""Outliers, by column, that force all rows into coarse classes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from discreet.release.anonymize.read import EncodedProblem
 from discreet.release.anonymize.recoding import Recoding, attribute_losses
 from discreet.release.outliers import Outliers, find_outliers
 
-# A column that lost less than this was not made coarse by anybody.
+# A column that lost less than this was not made coarse by outliers.
 _LOST = 0.05
 _FEW = 0.05  # outliers are a small part of the people
 _FAR = 0.1  # and alone on a good part of the range; otherwise clipping would help little

@@ -1,4 +1,4 @@
-"""The gate: what was made is attacked before anybody else sees it, and kept back if that succeeds."""
+"""The gate: a release is attacked before it is published, and blocked if an attack succeeds."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Gate:
     asked: model.TablePolicy
     earlier: tuple[EarlierRelease, ...] = ()
     accepted: str | None = None
-    refuses: bool = True  # a dry run only tells
+    refuses: bool = True  # a dry run only reports
 
     def __post_init__(self) -> None:
         if self.accepted is not None and not self.accepted.strip():
@@ -49,11 +49,11 @@ class Gate:
         """Attack `release`, which was made of `source` and `measured`; return what was found.
 
         `people` are the same rows with their unit, where there is one: a value that every person of a
-        class has is told about all of them, whatever other rows they have.
+        class has is revealed for all of them, with any other rows.
 
         Raises:
             RiskNotTolerated: An attack learns more than is tolerated, or the policy leaves open what
-                must be decided first, and nobody accepted it.
+                must be decided first, and the risk was not accepted.
         """
         tried = attack_release(release, source, self.asked, earlier=self.earlier)
         alone = _find_uniqueness(release, measured)
@@ -84,7 +84,7 @@ class Gate:
         """Hold findings against a tolerance, by attack; `open_points` are what is not decided yet.
 
         Raises:
-            RiskNotTolerated: A finding exceeds it, or a point is open, and nobody accepted that.
+            RiskNotTolerated: A finding exceeds it, or a point is open, and the risk was not accepted.
         """
         judged = worst_first([judge(found, tolerance) for found in findings])
         beyond = [found for found in judged if found.exceeds]
@@ -119,9 +119,9 @@ def attack_release(
     """Return what the fitting attacks learn from `release`, and what could not be tried.
 
     The adversary knows the quasi-identifiers of the people in `source`: linkage is tried on a sample
-    of them, and what classes tell on all. With earlier releases of the same people, all of them are
+    of them, and what classes reveal on all. With earlier releases of the same people, all of them are
     joined with this one, by every column that they share; the adversary then also knows what their
-    policies took for quasi-identifiers, whatever this one says of it.
+    policies took for quasi-identifiers, regardless of this one.
     """
     quasi = [
         name
@@ -205,10 +205,10 @@ def read_earlier(earlier: Sequence[EarlierRelease], *, engine: Engine) -> Earlie
 def known_from_earlier(
     before: EarlierReleases, published: Collection[str], asked: model.TablePolicy
 ) -> list[str]:
-    """Return what outsiders know according to earlier releases, beside what this policy says.
+    """Return what outsiders know according to earlier releases, beside this policy.
 
-    Where nobody recorded it, that is every column of theirs that is not published again now. A
-    column that this policy calls sensitive is to be learned, and the unit is not told.
+    Where it was not recorded, that is every column of theirs that is not published again now. A
+    column that this policy calls sensitive is to be learned, and the unit is not known.
     """
     found: dict[str, None] = {}
     for one, table in before.readable:
@@ -244,10 +244,10 @@ def _attack_linkage(known: KnownPeople, release: Table) -> Finding:
 
 
 def attack_jointly(known: KnownPeople, release: Table, before: EarlierReleases) -> GateResult:
-    """Return what `release` tells together with all earlier ones, and which were not tried.
+    """Return what `release` reveals together with all earlier ones, and which were not tried.
 
     Tried are who knows what this policy expects, and who knows what earlier ones expected besides:
-    knowing more, one release alone may tell what otherwise only all of them do.
+    knowing more, one release alone may reveal what otherwise only all of them do.
     """
     adversaries = [list(known.quasi)]
     if known.more:
@@ -327,7 +327,7 @@ def _attack_classes(release: Table, asked: model.TablePolicy) -> list[Finding]:
 
 
 def _attack_classes_of_people(people: Table, asked: model.TablePolicy, label: str) -> list[Finding]:
-    """Return which values classes tell of their people, counted in people and not in rows."""
+    """Return which values classes reveal of their people, counted in people and not in rows."""
     quasi = asked.with_role(model.ColumnRole.QUASI_IDENTIFIER)
     if not any(people.column(name) is not None for name in quasi):
         return []

@@ -1,4 +1,4 @@
-"""Earlier releases of the same people: two tables, each safe alone, may tell together what neither tells."""
+"""Earlier releases of the same people: two tables, each safe alone, may reveal more together."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 from discreet.release.output.files import file_digest, folder_digest
 
 ENDING = "release.json"
-_OPENING = b'{\n  "program": "discreet '  # how manifests begin, whatever they are called
+_OPENING = b'{\n  "program": "discreet '  # how manifests begin, under any name
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ def earlier_releases(
 ) -> tuple[EarlierRelease, ...]:
     """Return the releases of `table` whose manifests stand beside `manifest` or beside `output`.
 
-    The registry knows those of its custodian; these may be somebody else's.
+    The registry knows those of its custodian; these may be another custodian's.
     """
     found: dict[tuple[str, str | None], EarlierRelease] = {}
     folders = [place.parent for place in (manifest, output) if place is not None]

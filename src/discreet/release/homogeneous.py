@@ -11,7 +11,7 @@ from discreet.result import Result
 
 @dataclass(frozen=True)
 class HomogeneousClasses(Result):
-    """How many classes tell one sensitive value of all their people, and how many people that is."""
+    """How many classes have one sensitive value for all their people, and how many people that is."""
 
     classes: int
     people: int

@@ -1,6 +1,6 @@
 """The manifest of a release, which goes with it, and the custodian's record, which does not.
 
-The manifest says nothing that its reader could not work out from the published rows and the policy:
+The manifest holds nothing that its reader could not compute from the published rows and the policy:
 each number about the source would confirm a guess at it. What is needed to make the release again is
 in the registry.
 """
@@ -38,7 +38,7 @@ _OF_POPULATION = ("k-map", "delta-presence")
 
 @dataclass(frozen=True)
 class Manifest:
-    """What a manifest says that is needed to make the release again."""
+    """The part of a manifest that is needed to make the release again."""
 
     arguments: Mapping[str, Any]
     id: str | None
@@ -59,7 +59,7 @@ def manifest_path(output: str | Path) -> Path:
     folder = Path() if table else Path(text).parent
     usual = folder / NAME
     known = _output_of(usual) if usual.exists() else name
-    # A manifest stands beside its output, so that the name says which one it is of.
+    # A manifest stands beside its output, so that its name identifies the output.
     if PurePath(known).name in (name, f"table {name}", f"table public.{name}"):
         return usual
     return folder / f"{name}.{NAME}"
@@ -88,15 +88,15 @@ def public_manifest(release: Release) -> dict[str, Any]:
 
     The unit and the population are not published, so that what counts their people is None.
     """
-    told = release.to_dict()
+    content = release.to_dict()
     has_unit = release.policy.unit is not None
     return {
-        **{name: told[name] for name in _PUBLIC},
-        "k": None if has_unit else told["k"],
+        **{name: content[name] for name in _PUBLIC},
+        "k": None if has_unit else content["k"],
         "suppressed": release.suppressed - release.withheld,
-        "criteria": [_public_verdict(v, has_unit=has_unit) for v in told["criteria"]],
-        "risk": None if has_unit else _public_risk(told["risk"]["after"]),
-        "steps": [_public_step(step) for step in told["steps"]],
+        "criteria": [_public_verdict(v, has_unit=has_unit) for v in content["criteria"]],
+        "risk": None if has_unit else _public_risk(content["risk"]["after"]),
+        "steps": [_public_step(step) for step in content["steps"]],
         "attacks": sorted({finding.attack for finding in release.findings}),
     }
 
@@ -149,7 +149,7 @@ def _public_policy(policy: model.TablePolicy) -> model.TablePolicy:
 
 
 def read_manifest(path: Path) -> Manifest:
-    """Return what the manifest in `path` says.
+    """Return the content of the manifest in `path`.
 
     Raises:
         SourceNotFound: There is no such file.

@@ -1,4 +1,4 @@
-"""What is to be done, decided once: words given with the call win over the policy."""
+"""The settings of a release, decided once: arguments of the call override the policy."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ MARK = "_hierarchy_"
 
 @dataclass(frozen=True)
 class AnonymizeOptions:
-    """What a caller asks for besides the policy; None leaves a matter to the policy.
+    """The settings of a call besides the policy; None leaves a setting to the policy.
 
     A criterion given here replaces the policy's criteria of the same kind about the same column; one
     whose column is empty is about every sensitive column.
@@ -48,7 +48,7 @@ def apply_options(
     """Return the table's policy as it is to be carried out.
 
     Raises:
-        WrongUsage: Nobody says which columns outsiders may know, or which criteria must hold.
+        WrongUsage: No quasi-identifiers or no criteria are given.
         UnknownColumn: A weight is given to a column that is no quasi-identifier.
     """
     if policy is None and wishes.quasi is None:

@@ -1,4 +1,4 @@
-"""Outliers: the few people at the ends of a column who force everybody into coarse classes."""
+"""Outliers: the few people at the ends of a column who force all rows into coarse classes."""
 
 from __future__ import annotations
 

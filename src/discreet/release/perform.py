@@ -21,7 +21,7 @@ from discreet.sql import build
 def perform_release_steps(
     table: Table, steps: Sequence[model.Step], policy: model.TablePolicy, *, key: bytes | None
 ) -> tuple[Table, tuple[StepRecord, ...]]:
-    """Return the table after `steps`, kept on its engine, and what a manifest tells of them."""
+    """Return the table after `steps`, kept on its engine, and their entries in the manifest."""
     generator = secret_generator(key) if needs_chance(steps) else None
     done: list[StepRecord] = []
     for of_cells, run in groupby(steps, key=lambda step: isinstance(step, model.SuppressCells)):
@@ -32,8 +32,8 @@ def perform_release_steps(
             continue
         for step in run:
             if isinstance(step, model.SuppressCells):
-                table, told = _suppress_cells(table, step, policy)
-                done.append(told)
+                table, entry = _suppress_cells(table, step, policy)
+                done.append(entry)
     return table, tuple(done)
 
 

@@ -1,4 +1,4 @@
-"""A recoding applied by the engine: each row gets the labels of its class, whatever the row count."""
+"""A recoding applied by the engine, for any number of rows: each row gets the labels of its class."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def recode_table(
 ) -> RecodedQuery:
     """Return the rows of the table with the labels of their classes, in the old order of columns.
 
-    Rows that match no combination are suppressed: whatever went wrong, nobody is exposed. What the
+    Rows that match no combination are suppressed, so that an error exposes no one. What the
     query reads is kept on the table's engine. Where classes and sensitive values are all that is
     released, the table itself is not read again: its distinct rows and their numbers say it all.
 
@@ -172,7 +172,7 @@ def _class_places(labels: Sequence[ArrowArray]) -> ArrowArray:
     """Return the places of classes in the order of rows: those that are called alike share one.
 
     A group may have the name of a value, a value may be the text `*`, and a class may be as hidden as
-    suppressed rows, which have no place: the order must not tell what the labels do not.
+    suppressed rows, which have no place: the order must not reveal what the labels do not.
     """
     if not len(labels[0]):
         return pa.array([], pa.int64())

@@ -81,13 +81,13 @@ class Registry:
     subject: ReleaseSubject
     folders: tuple[Path, ...] = ()
     made: str | None = None  # when the release that is about to be made is made
-    quasi: tuple[str, ...] | None = None  # what outsiders are taken to know; None if nobody says
+    quasi: tuple[str, ...] | None = None  # what outsiders are taken to know; None if unknown
 
     def earlier(self) -> tuple[EarlierRelease, ...]:
         """Return the releases of the same people, oldest first.
 
         Raises:
-            RegistryFailed: A record cannot be read: what it was of might be told together with this.
+            RegistryFailed: A record cannot be read: its release might reveal more together with this one.
         """
         found: dict[str, tuple[str, EarlierRelease]] = {}
         for folder in self.folders:
@@ -102,7 +102,7 @@ class Registry:
     def begin_release(self, output: str | None) -> Generator[PendingRelease]:
         """Give what was published before, and remember what is published inside; None is a dry run.
 
-        Nobody else publishes of these people meanwhile: two at once would not see each other. What is
+        No other release of these people is made meanwhile: two at once would not see each other. What is
         remembered and then not published is forgotten.
         """
         with ExitStack() as stack:
@@ -140,7 +140,7 @@ class Registry:
 def registry_of_table(
     registry: Registry | None, table: str, policy: model.TablePolicy | None
 ) -> Registry:
-    """Return the registry of the table that the policy means, whatever its file is called."""
+    """Return the registry of the policy's table, for any name of its file."""
     if registry is None:
         return Registry(ReleaseSubject(table))
     subject = replace(registry.subject, table=table, id=policy.id if policy else None)
@@ -159,7 +159,7 @@ class PendingRelease:
     is_published: bool = False
 
     def remember(self, rows: Path | None, sha256: str | None) -> None:
-        """Write the record, before anybody can see what it is of: a crash must not lose it."""
+        """Write the record before the release is visible: a crash must not lose it."""
         if self.output is not None:
             self.record = self.registry.add(self.output, rows, sha256)
 
@@ -203,7 +203,7 @@ class RegistryRecord:
                 Path(rows).unlink(missing_ok=True)
 
     def keyed_digest(self, path: Path) -> str:
-        """Return a digest of a file that means nothing to anybody without the registry's key."""
+        """Return a digest of a file that is meaningless without the registry's key."""
         return keyed_digest(path, key=_registry_key(self.folders[0]))
 
 
@@ -304,7 +304,7 @@ def _acquire_lock(folder: Path) -> int:
         with suppress(OSError):
             if os.path.samestat(os.fstat(handle), folder.stat()):
                 return handle
-        os.close(handle)  # whoever held it removed it meanwhile
+        os.close(handle)  # the holder removed it meanwhile
 
 
 def _make(folder: Path) -> None:

@@ -34,11 +34,11 @@ class Release(Result):
 
     `loss` is the mean share of a column's domain that a label covers, 0 for the values themselves
     and 1 where everything is hidden (ARX's Loss, arithmetic mean); `losses` has it by column.
-    `suppressed` rows are hidden; `withheld` of them are not in the output at all. `diversity` lists,
+    `suppressed` rows are hidden; `withheld` of them are not in the output. `diversity` lists,
     by sensitive column, the classes with the fewest values, and `homogeneous` counts those with one.
-    `findings` are what attacks on the written rows learned, worst first; `accepted_risk` says why it
+    `findings` are what attacks on the written rows learned, worst first; `accepted_risk` is the reason why it
     was published although one exceeded its tolerance, or although the policy left open what
-    `undecided` lists; `joint` tells who is alone on all that is published; `history` are earlier
+    `undecided` lists; `joint` counts who is alone on all that is published; `history` are earlier
     releases of the same people, as far as they are known, and `not_tried` those that could not be put
     together with this one. `id` names it in the custodian's registry.
     """

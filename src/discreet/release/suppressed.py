@@ -1,4 +1,4 @@
-"""Suppressed rows as one class: whoever fits no other is among them."""
+"""Suppressed rows as one class: a person who fits no other class is in it."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def people_suppressed(reading: EncodedProblem, recoding: Recoding) -> int:
 def suppressed_meet_criteria(reading: EncodedProblem, recoding: Recoding) -> bool:
     """Return whether all suppressed rows, those of the source included, meet the criteria as a class.
 
-    They are a class to whoever reads the output. Where people have several rows and some were
+    They are a class to a reader of the output. Where people have several rows and some were
     suppressed before, it is not known who is who: they do not hold.
     """
     judge = reading.problem.judge

@@ -1,4 +1,4 @@
-"""Columns nobody gave a role: what looks like an identifier is never published by oversight."""
+"""Columns without a role: one that looks like an identifier is never published by oversight."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ class MetricChange(Result):
 
 @dataclass(frozen=True)
 class Discernibility(MetricChange):
-    """How many rows each row cannot be told from; `normalized` is 0 for the source, 1 at worst."""
+    """How many rows are indistinguishable from each row; `normalized` is 0 for the source, 1 at worst."""
 
     normalized: float
 
@@ -210,7 +210,7 @@ def _bits_lost(problem: Problem, recoding: Recoding, j: int) -> float:
 
 
 def _label_column(problem: Problem, recoding: Recoding, j: int) -> Labeled:
-    """Return column j with its labels, as somebody reads them who knows the hierarchies only."""
+    """Return column j with its labels, as read by a user who knows the hierarchies only."""
     attribute = problem.attributes[j]
     levels, lows, highs = _label_levels(attribute, recoding, j)
     bound = max(attribute.size, *attribute.cardinalities)

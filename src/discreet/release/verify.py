@@ -96,7 +96,7 @@ def require_same_digest(digest: str | None, expected: str | None) -> None:
 
 
 def policy_of_release(policy: model.TablePolicy) -> model.TablePolicy:
-    """Return what the policy says about a release: labels have no hierarchy, identifiers are gone."""
+    """Return the policy of a release: labels have no hierarchy, identifiers are gone."""
     columns = tuple(
         replace(column, hierarchy=None, values=None, bounds=None)
         if column.role is model.ColumnRole.QUASI_IDENTIFIER

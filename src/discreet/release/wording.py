@@ -17,12 +17,12 @@ ADVISED_LOSS = 0.05  # a column that lost less needs no advice
 
 def release_sentence(release: Release) -> str:
     """Return the release in a few sentences: what was made, and the worst that attacks found in it."""
-    said = " ".join([_describe_outcome(release), *_worst_finding(release), *release.undecided])
-    return said + not_tried(release.not_tried)
+    text = " ".join([_describe_outcome(release), *_worst_finding(release), *release.undecided])
+    return text + not_tried(release.not_tried)
 
 
 def _worst_finding(release: Release) -> list[str]:
-    """Return the worst finding in words; k says nothing of it."""
+    """Return the worst finding in words; k does not cover it."""
     worst = next(iter(release.findings), None)
     if worst is None:
         return []

@@ -1,4 +1,4 @@
-"""Rows of a query written to a file, a folder or a table, in an order that says nothing."""
+"""Rows of a query written to a file, a folder or a table, in an order that reveals nothing."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def write_rows(
         hide: Columns of the query that are not written.
         settled: Columns that are equal wherever all columns in `order` are, as quasi-identifiers are
             in a class; sorting is quicker without them.
-        repeat: A column that says how many times each row is written: only distinct rows are then
+        repeat: A column with how many times each row is written: only distinct rows are then
             sorted and brought over. For files and folders of one part.
     """
     if repeat is not None and not repeats(engine, target):

@@ -25,7 +25,7 @@ def branch_and_bound(
     """Improve the best node until none can be better, or time is over.
 
     Descents from many starts look for a good node. In between, for as many checks again, levels are
-    chosen attribute by attribute: with those not yet chosen at their top, a check tells what every
+    chosen attribute by attribute: with those not yet chosen at their top, a check shows what every
     completion must suppress at least, and the choice that promises most is completed first.
     """
     checker = best.checker
@@ -94,7 +94,7 @@ class _Tree:
         self, problem: Problem, metric: Metric, best: Incumbent, is_over: Callable[[], bool]
     ) -> None:
         self.problem, self.best = problem, best
-        # Attributes with many values tell most about what must be suppressed.
+        # Attributes with many values matter most for what must be suppressed.
         self.order = sorted(
             range(len(problem.attributes)), key=lambda j: (-problem.attributes[j].size, j)
         )

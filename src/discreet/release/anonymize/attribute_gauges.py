@@ -196,7 +196,7 @@ class NonUniformEntropy(PerAttribute):
         super().__init__(problem, base, weights=weights)
 
     def penalties(self, check: NodeCheck) -> NDArray[np.float64] | float:
-        """Return the bits that told the suppressed rows apart on the node."""
+        """Return the bits that distinguished the suppressed rows on the node."""
         if not self.penalizes:
             return 0.0
         lost = np.flatnonzero(~check.held)

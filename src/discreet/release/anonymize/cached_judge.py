@@ -14,7 +14,7 @@ from discreet.release.anonymize.judge import Judge
 class CachedJudge:
     """A judge of a table who looks only at the combinations asked for.
 
-    `is_simple` when only the number of rows counts, `k` of them; `takes_all` when whoever joins a
+    `is_simple` when only the number of rows counts, `k` of them; `takes_all` when every row that joins a
     class does it no harm.
     """
 

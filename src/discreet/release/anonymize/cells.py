@@ -44,7 +44,7 @@ def suppress_cells_greedily(problem: Problem, *, progress: Progress | None = Non
     most `problem.limit` rows are suppressed.
 
     Raises:
-        CriteriaUnreachable: The criteria fail even when everybody is in one class.
+        CriteriaUnreachable: The criteria fail even when all people are in one class.
         WrongUsage: A criterion is about the population.
     """
     require_classes_suffice(problem)

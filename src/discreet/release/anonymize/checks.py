@@ -1,4 +1,4 @@
-"""One node of the lattice checked: its classes, what must be suppressed, what that says of others."""
+"""The check of one lattice node: its classes, what must be suppressed, what follows for others."""
 
 from __future__ import annotations
 
@@ -57,9 +57,9 @@ class NodeTable:
 
 @dataclass(frozen=True)
 class NodeCheck:
-    """What a node does: `held[g]` says whether group g may be published.
+    """The result of a node: `held[g]` is whether group g may be published.
 
-    `sure[g]` says that no part of a failing group can be published on any lower level either. Of
+    `sure[g]` means that no part of a failing group can be published on any lower level either. Of
     the other failing groups, `missing[g]` rows at least must go before what is left can be.
     `is_whole` is false when the people of the population who fit no class make the node fail.
     """
@@ -254,7 +254,7 @@ class NodeChecker:
             else:
                 most = (criterion.upper + TOLERANCE) * among
                 failed = (people > most) | (people < (criterion.lower - TOLERANCE) * among)
-                sure |= among == 0  # nobody of the population: parts have nobody either
+                sure |= among == 0  # no one of the population: parts have no one either
                 if not problem.judge.has_units:
                     missing = np.maximum(missing, people - most)
             held &= ~failed
@@ -339,7 +339,7 @@ def _missing_share(test: CriterionTest, scores: NDArray[np.float64]) -> NDArray[
     Suppose the parts that are published hold. Their union does too, and the class is a mixture of
     it with the share s that went. Distances and largest shares are convex and at most 1, so that
     score <= (1 - s) * bound + s, and s >= (score - bound) / (1 - bound). Where values are missing,
-    shares are among the known ones, which says less of rows: there no row must go.
+    shares are among the known ones, which implies less for rows: there no row must go.
     """
     criterion = test.criterion
     if isinstance(criterion, model.TCloseness):

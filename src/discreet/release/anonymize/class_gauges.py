@@ -39,7 +39,7 @@ class _PerClass:
 
 
 class DiscernibilityGauge(_PerClass):
-    """For each row the rows it cannot be told from: its class, or all when it is suppressed."""
+    """For each row the rows that are indistinguishable from it: its class, or all when it is suppressed."""
 
     def potential(self, check: NodeCheck) -> float:
         """Return the sum of the squares of the sizes, and of all rows for each suppressed one."""

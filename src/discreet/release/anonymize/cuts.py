@@ -110,7 +110,7 @@ def _split_into_children(parts: Partition, axis: Axis) -> Partition:
 def _holds_together(
     judge: Judge, parts: Partition, members: NDArray[np.bool_]
 ) -> NDArray[np.bool_]:
-    """Return, for each part, whether some of its combinations hold as one; none at all do."""
+    """Return, for each part, whether some of its combinations hold as one; an empty set does."""
     held = np.ones(parts.count, dtype=np.bool_)
     if members.any():
         chosen = parts.labels[members]

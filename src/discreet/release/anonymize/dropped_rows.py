@@ -25,7 +25,7 @@ def is_relative(problem: Problem) -> bool:
 def solve_without_dropped(
     problem: Problem, recoding: Recoding, solve: Callable[[Problem], Recoding]
 ) -> Recoding:
-    """Return a recoding whose classes hold when what is suppressed is not in the table at all.
+    """Return a recoding whose classes hold when suppressed rows are not in the table.
 
     The rows that stay are solved again, compared with themselves alone, until no more go. Each turn
     takes rows away, and the limit counts them all, so that there are not many.

@@ -20,7 +20,7 @@ from discreet.release.anonymize.recoding import Recoding, at_node
 
 # Up to this many nodes, a bound for each is held, and all learn from each check.
 HELD_NODES = 200_000
-# A larger lattice may take for ever to prove, so that its search ends unless told otherwise.
+# A larger lattice may take for ever to prove, so that its search ends by default.
 DEFAULT_SECONDS = 30.0
 
 
@@ -42,7 +42,7 @@ def search(
         seconds: When to stop; then the best so far is returned, with how far from the optimum it
             can be. Without it, small lattices are searched to the end, large ones for 30 s.
         progress: Called with `nodes`, the number of checked ones and of all.
-        clock: Tells the time in seconds.
+        clock: Returns the time in seconds.
 
     Returns:
         A recoding whose notes have `metric`, `score`, `node` (level by attribute), `optimal`,
@@ -70,7 +70,7 @@ def search(
         best_first(problem, best, is_over)
     else:
         branch_and_bound(problem, metric, best, is_over)
-    is_over()  # tells the progress once more
+    is_over()  # reports the progress once more
     if best.check is None:
         raise unreachable_error(problem)
     suppressed = np.zeros(len(problem.table), dtype=np.bool_)

@@ -1,4 +1,4 @@
-"""The criteria as a search asks for them: which groups of combinations may be published?"""
+"""The criteria for a search: which groups of combinations may be published."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Judge:
 
     @cached_property
     def k(self) -> int:
-        """The least number of people in a class that any criterion asks for; 1 when none does."""
+        """The least number of people in a class that any criterion requires; 1 when none does."""
         asked = [c.k for c in self.criteria if isinstance(c, (model.KAnonymity, model.AlphaK))]
         # A class of n people has at most n values, so that l is a bound on its size as well.
         asked += [

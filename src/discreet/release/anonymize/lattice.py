@@ -43,7 +43,7 @@ class GeneralizationLattice:
         return self._learned < _TRIED or self._closed > self._learned
 
     def learn(self, check: NodeCheck, best: Incumbent) -> None:
-        """Close a checked node, and apply what it says about lower and higher ones."""
+        """Close a checked node, and apply what follows for lower and higher ones."""
         self.bounds[check.node] = np.inf
         below = self.bounds[tuple(slice(0, level + 1) for level in check.node)]
         if best.checker.excludes_lower(check):

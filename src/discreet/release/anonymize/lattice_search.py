@@ -214,7 +214,7 @@ def make_walk(problem: Problem) -> LatticeWalk:
     """Return the way through a lattice of not too many nodes."""
     halves = _split_attributes(problem)
     rows = problem.table.rows
-    # Rounded, so that equal losses are equal whatever the order of the sum.
+    # Rounded, so that equal losses are equal for any order of the sum.
     means = [
         np.round((half.losses * rows).sum(axis=1, dtype=np.float64) / problem.rows, 9)
         for half in halves

@@ -17,7 +17,7 @@ from discreet.release.anonymize.problem import Problem
 from discreet.release.anonymize.reachability import unreachable_error
 from discreet.release.anonymize.recoding import SUPPRESSED, loss, tighten_labels
 
-# How much is done to find other classes for rows of which nothing would be told.
+# How much is done to find other classes for rows that would be fully suppressed.
 MOST_TRIED = 200_000_000
 MOST_TAKERS = 1_000
 
@@ -76,7 +76,7 @@ def show_hidden(
 ) -> NDArray[np.int64]:
     """Return the classes after the members of one that is `*` throughout joined others that are not.
 
-    Whatever its rows are called, nothing is told about them: they are suppressed where the limit
+    Its rows reveal nothing under any label: they are suppressed where the limit
     allows it, and stay as they are only where no other class can take all of them.
     """
     recoding = tighten_labels(problem, classes)
@@ -100,7 +100,7 @@ def show_hidden(
 def _cheapest_class(
     problem: Problem, space: Space, referee: CachedJudge, classes: NDArray[np.int64], member: int
 ) -> int | None:
-    """Return the class that a combination joins at the least cost without hiding everybody in it."""
+    """Return the class that a combination joins at the least cost without suppressing all of it."""
     numbers, kept = classes.copy(), np.flatnonzero(classes != SUPPRESSED)
     known, numbers[kept] = np.unique(classes[kept], return_inverse=True)
     rows = sum_by_label(numbers[kept], space.rows[kept], len(known))

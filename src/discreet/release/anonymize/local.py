@@ -100,7 +100,7 @@ def _search(
     if walk is not None:
         first = search_lattice(problem, walk, report=report)
         if len(problem.table) > MONDRIAN_COMBINATIONS and referee.takes_all:
-            # With many combinations nearly everybody has doubles, and few cuts are needed.
+            # With many combinations nearly every row has duplicates, and few cuts are needed.
             first = min(first, partition_loosely(problem).classes, key=cost)
         classes = improve(first)
     else:

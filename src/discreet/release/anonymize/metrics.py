@@ -114,7 +114,7 @@ monotone_entropy = Metric(
 """Bits lost on all attributes by generalization alone: suppression costs nothing."""
 
 discernibility = Metric("discernibility", DiscernibilityGauge)
-"""For each row the rows it cannot be told from; all rows, if suppressed (Bayardo & Agrawal 2005)."""
+"""For each row the rows that are indistinguishable from it; all rows, if suppressed (Bayardo & Agrawal 2005)."""
 
 class_size = Metric("class-size", ClassSizeGauge)
 """The mean size of a class, suppressed rows being one (LeFevre et al. 2006, not divided by k)."""

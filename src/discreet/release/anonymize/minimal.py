@@ -64,7 +64,7 @@ class _MinimalSearch:
         return holds
 
     def climb(self, node: Node) -> None:
-        """Check a node; or, if that tells more, the middle of a path from it, and so on.
+        """Check a node; or, if that decides more, the middle of a path from it, and so on.
 
         On a path of a monotone problem, nodes fail up to some point and hold from there, which a
         binary search finds (Kohlmayer et al. 2012, Flash).

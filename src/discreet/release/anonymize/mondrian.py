@@ -32,7 +32,7 @@ def partition_strictly(problem: Problem, *, progress: Progress | None = None) ->
     missing values no two classes overlap.
 
     Raises:
-        CriteriaUnreachable: The criteria fail even when everybody is in one class.
+        CriteriaUnreachable: The criteria fail even when all people are in one class.
         WrongUsage: A criterion is about the population.
     """
     classes = divide(problem, [cut_between_values], progress=progress)
@@ -49,7 +49,7 @@ def partition_loosely(problem: Problem, *, progress: Progress | None = None) -> 
     Guarantee: every class meets the criteria, and no row is suppressed.
 
     Raises:
-        CriteriaUnreachable: The criteria fail even when everybody is in one class.
+        CriteriaUnreachable: The criteria fail even when all people are in one class.
         WrongUsage: A criterion is about the population.
     """
     classes = divide(problem, [cut_between_values, cut_within_value], progress=progress)

@@ -18,7 +18,7 @@ _JOINT = 256
 class MoveCosts:
     """Combinations in classes, with tables of what each class's label costs when a value joins.
 
-    For each attribute, or few small ones together, a table says what the label of each class (a
+    For each attribute, or few small ones together, a table holds what the label of each class (a
     column) costs after each value (a row) joined, so that one combination's cost of joining any
     class is a sum of few rows. A class that changes has its columns written anew.
 
@@ -93,7 +93,7 @@ class MoveCosts:
         self._write(target)
 
     def set_members(self, target: int, members: list[int]) -> None:
-        """Make these the members of a class; one without members takes nobody in again."""
+        """Make these the members of a class; one without members stays empty."""
         self.members[target] = members
         if not members:
             self.rows[target] = self.losses[target] = self.totals[target] = 0

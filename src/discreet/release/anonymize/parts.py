@@ -67,7 +67,7 @@ class Partition:
     """Combinations in parts: `labels` are from 0 to `count` - 1, and every part has some.
 
     `places` is where each combination is on one axis, or has a row for each axis. `ranks` order the
-    combinations by their codes, whatever the order of the table.
+    combinations by their codes, for any order of the table.
     """
 
     table: Frequencies

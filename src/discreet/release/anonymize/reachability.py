@@ -1,4 +1,4 @@
-"""What no recoding can reach is said before any search, with the best that can be had."""
+"""Unreachable criteria are reported before any search, with the best that is reachable."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from discreet.release.anonymize.problem import Problem
 
 
 def require_reachable(problem: Problem) -> None:
-    """Refuse criteria that fail even when everybody is in one class and nobody is suppressed.
+    """Refuse criteria that fail even when all people are in one class and no one is suppressed.
 
     Merging classes never harms a criterion that can be reached by them, so that one class of all is
     the last resort of every method. Only where rows may be suppressed can a table without some of

@@ -158,7 +158,7 @@ def _hierarchical_attribute(
         labels.append(encoded.dictionary)
         of_domain = domain if listed is None else hierarchy.generalize(domain, level)
         shares.append(_covered_shares(encoded, of_domain, values, is_listed=listed is not None))
-    # Values are apart on level 0, whatever their texts.
+    # Values differ on level 0, even with equal texts.
     groups[0], labels[0] = np.arange(len(values)), text_of(values)
     size = _domain_size(domain, values)
     shares[0] = np.full(len(values), 1 / size)

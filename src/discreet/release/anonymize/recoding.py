@@ -83,7 +83,7 @@ def at_node(
 ) -> Recoding:
     """Return full-domain recoding: attribute j on level `node[j]` for all, some rows suppressed.
 
-    `suppressed` says so of each combination. A range attribute on a level between has the range of
+    `suppressed` marks each combination. A range attribute on a level between has the range of
     all values of its group.
     """
     labels, _ = generalize(problem, node)

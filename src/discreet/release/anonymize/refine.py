@@ -2,7 +2,7 @@
 
 Every step lowers the total loss and keeps the criteria, so that any number of them is a result.
 Ties go to the first class in the order of labels: nothing depends on the order of rows, nor on
-which sensitive value anybody has (beyond the criteria's yes or no).
+which sensitive value a person has (beyond the criteria's yes or no).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 # Losses are kept in single precision: a smaller gain may be none.
 _LEAST_GAIN = 1e-4
-# How many classes are asked whether they may take somebody in, where not every class may.
+# How many classes are tried for a further person, where not every class may take one.
 _TRIES = 8
 _MANY_TRIES = 64
 # How many combinations may be looked at to answer whether classes hold, for each combination there
@@ -33,7 +33,7 @@ _LARGE = 32
 
 @dataclass
 class Refiner:
-    """The steps on one board; `is_over` says when to stop.
+    """The steps on one board; `is_over` decides when to stop.
 
     `leaving` is by how much the total grows when a combination leaves its class (it shrinks mostly),
     infinite when too few rows would stay.

@@ -1,4 +1,4 @@
-"""Ages and dates as Safe Harbor lets them stay: years, and `90+` for whoever is over 89."""
+"""Ages and dates as Safe Harbor allows them: years, and `90+` for people over 89."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def cap_ages(values: ArrowArray) -> ArrowArray:
 def keep_years(values: ArrowArray, *, as_of: int) -> ArrowArray:
     """Return the year of each date as text, `90+` where it would reveal an age over 89.
 
-    Whatever happened to a person 90 years before `as_of` tells that the person is over 89, birth or
+    Any event of a person 90 years before `as_of` shows that the person is over 89, birth or
     not. What is no date, or does not say its century, goes missing.
 
     >>> keep_years(pa.array(["1950-03-01", "3/1/2020", "01.02.36", "1936-05-05"]), as_of=2026).to_pylist()

@@ -56,7 +56,7 @@ def apply_pseudonyms(
 
     Guarantee: no column that the policy (or, without one, its content) takes for an identifier
     stays as it is unless the custodian keeps it by name. Pseudonymous rows are still personal data
-    (GDPR art. 4(5), recital 26): whoever holds the key, or knows enough about somebody, finds them.
+    (GDPR art. 4(5), recital 26): the holder of the key, or of enough knowledge about a person, finds them.
     """
     table = source.table
     _check(table, choices)

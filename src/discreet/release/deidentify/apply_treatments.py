@@ -1,4 +1,4 @@
-"""Columns recoded as their treatment says: each distinct value once, each row counted."""
+"""Columns recoded by their treatment: each distinct value once, each row counted."""
 
 from __future__ import annotations
 
@@ -58,17 +58,17 @@ def recode_column(
     """
     values, rows = counted_values(table, column)
     texts = text_of(values)
-    told = pc.match_substring_regex(texts, r"\S").to_numpy(zero_copy_only=False)
-    cells = int(rows[told].sum())
+    is_filled = pc.match_substring_regex(texts, r"\S").to_numpy(zero_copy_only=False)
+    cells = int(rows[is_filled].sum())
     replacements, found = _replace(values, rows, treatment.action, setting)
     is_gone = replacements.is_null().to_numpy(zero_copy_only=False)
-    removed = int(rows[told & is_gone].sum())
+    removed = int(rows[is_filled & is_gone].sum())
     if cells and removed > (1 - LEAST_READABLE) * cells:
         reason = f"{removed:,} of {cells:,} values cannot be read as {_READ_AS[treatment.action]}"
         gone = replace(treatment, action=Action.REMOVE, reason=reason)
         return RecodedColumn(gone, cells, removed=cells)
     is_same = pc.fill_null(pc.equal(replacements, texts), False).to_numpy(zero_copy_only=False)
-    changed = int(rows[told & ~is_same & ~is_gone].sum())
+    changed = int(rows[is_filled & ~is_same & ~is_gone].sum())
     return RecodedColumn(treatment, cells, changed, removed, found, values, replacements)
 
 

@@ -18,7 +18,7 @@ class AttackAttempt(Result):
 
 
 def attacks_tried(found: Assessment) -> tuple[AttackAttempt, ...]:
-    """Return the attacks whose success the measured classes tell exactly."""
+    """Return the attacks whose success follows exactly from the measured classes."""
     return (*_linkage_attempts(found), *_homogeneity_attempts(found))
 
 

@@ -56,11 +56,11 @@ def safe_harbor(  # noqa: PLR0913 -- the flags of the command
     Args:
         source: A path, a URL, or a frame: pandas, polars, pyarrow, a DuckDB relation, Spark.
         output: Where the rows go; without it nothing is written.
-        as_of: The year to which ages are counted from dates: whoever is over 89 then, is `90+`.
+        as_of: The year to which ages are counted from dates: a person over 89 then is `90+`.
         policy: A policy or the path of its file; its identifiers are removed in any case.
         classes: Columns whose class is known: a letter from A to R, `zip`, `age` or `text`.
         keep: Columns that stay as they are, on the custodian's word.
-        unit: The column that says whose rows they are, to count people in what is left.
+        unit: The column that identifies the person, to count people in what is left.
         small: The ZIP areas of 20,000 people or fewer; the list that is shipped when not given.
         accept_risk: Why it is written even if attacks learn more than the policy tolerates.
         registry: Where releases of the same people are remembered, this one too.
@@ -201,7 +201,7 @@ def _attack_prepared(
     pseudonyms: Collection[str] = (),
     accepted: str | None,
 ) -> PreparedRelease:
-    """Return what is ready to be written with what attacks on it found; a dry run only tells."""
+    """Return what is ready to be written with what attacks on it found; a dry run only reports."""
     engine, left = source.table.engine, prepared.found.remaining
     columns = tuple(
         column for column in engine.columns(prepared.relation) if column.name in prepared.columns
@@ -231,7 +231,7 @@ def _attack_prepared(
 
 
 def _worst_finding(passed: GateResult) -> list[str]:
-    """Return the worst finding in words: what was removed says nothing of who is found still."""
+    """Return the worst finding in words: what was removed does not show who is still found."""
     return [found.verdict for found in passed.findings[:1] if found.advantage > 0]
 
 
@@ -256,7 +256,7 @@ def write_prepared(
     *,
     source: object,
 ) -> Deidentified:
-    """Write the rows in an order that says nothing, and the record of what was done beside them."""
+    """Write the rows in an order that reveals nothing, and the record of what was done beside them."""
     if not prepared.columns:
         raise OutputRefused(
             "Every column is an identifier: nothing is left to write. Give the columns you need a "

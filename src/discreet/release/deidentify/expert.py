@@ -178,7 +178,7 @@ def _remaining_identifiers(table: Table, policy: model.TablePolicy) -> tuple[str
 
 
 def _to_remove(table: Table, policy: model.TablePolicy) -> tuple[str, ...]:
-    """Return identifiers, and columns that the policy says nothing about: nobody has judged them."""
+    """Return identifiers, and columns that the policy does not list: their risk is undecided."""
     return tuple(
         column.name
         for column in table.columns
@@ -266,13 +266,15 @@ def _list_assumptions(found: Assessment, choices: ExpertChoices) -> tuple[str, .
 
 
 def _list_cautions(found: Assessment, policy: model.TablePolicy, source: Table) -> tuple[str, ...]:
-    told = list(found.cautions)
+    cautions = list(found.cautions)
     if policy.unit and source.column(policy.unit) is None:
-        told.append(
+        cautions.append(
             f"The unit '{policy.unit}' is not in the table, so each row counts as one person. If "
             "people have several rows, their risk is higher than measured."
         )
     failing = sum(not verdict.holds for verdict in found.criteria)
     if failing:
-        told.append(f"The table fails {failing} of {len(found.criteria)} criteria of the policy.")
-    return tuple(told)
+        cautions.append(
+            f"The table fails {failing} of {len(found.criteria)} criteria of the policy."
+        )
+    return tuple(cautions)

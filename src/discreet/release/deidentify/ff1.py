@@ -68,7 +68,7 @@ class NumeralDomain:
         return 4 * -(-self.half_bytes // 4) + 4
 
     def first_block(self) -> bytes:
-        """Return `P` of the standard, the block that says what is encrypted."""
+        """Return `P` of the standard, the block with the parameters of the encryption."""
         return b"".join(
             (
                 b"\x01\x02\x01",

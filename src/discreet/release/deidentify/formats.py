@@ -17,7 +17,7 @@ from discreet.policy.hierarchies.values import text_of
 from discreet.release.deidentify.ff1 import FF1, LEAST_DOMAIN, NumeralDomain
 from discreet.release.deidentify.keys import SecretKey
 
-# What stays in place must tell nothing: letters, marks and digits of other scripts do.
+# What stays in place must reveal nothing: letters, marks and digits of other scripts do.
 _NOT_KEPT = r"[^0-9A-Za-z\p{P}\p{S}\p{Z}]"
 _REMEDY = "Give this column a keyed or a reversible pseudonym instead."
 

@@ -1,4 +1,4 @@
-"""What de-identification made, attacked before it is written: who is still found, what pseudonyms tell."""
+"""The gate of de-identification: rows are attacked before they are written."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def pass_gate(
     with this one.
 
     Raises:
-        RiskNotTolerated: An attack learns more than the policy tolerates, and nobody accepted it.
+        RiskNotTolerated: An attack learns more than the policy tolerates, and the risk was not accepted.
     """
     asked = source.policy or model.TablePolicy(source.table.label, ())
     with ScratchEngine(made.table.engine) as scratch:
@@ -63,8 +63,8 @@ def pass_gate(
         ]
         together = _attack_with_earlier(release, made, asked, earlier)
     gate = Gate(asked, accepted=accepted, refuses=refuses)
-    # Safe Harbor and pseudonyms promise what they remove, not that nobody is found: what is not
-    # stated is told and keeps nothing back, except a pseudonym that is undone.
+    # Safe Harbor and pseudonyms promise what they remove, not that no one is found: without
+    # a stated tolerance, findings are reported and block nothing, except a pseudonym that is undone.
     stated = asked.tolerance
     tolerance = stated if DEFAULT in stated else {**DEIDENTIFIED_TOLERANCE, **stated}
     return gate.decide(

@@ -44,11 +44,11 @@ class SecretKey:
 
     @property
     def fingerprint(self) -> str:
-        """Sixteen digits that tell keys apart; to find the key from them is to guess it."""
+        """Sixteen digits that distinguish keys; they do not help to find the key."""
         return self.derive("fingerprint", length=8).hex()
 
     def derive(self, purpose: str, domain: str = "", *, length: int = 32) -> bytes:
-        """Return the sub-key of one purpose and domain: none tells anything about another."""
+        """Return the sub-key of one purpose and domain: none reveals anything about another."""
         parts = ("discreet", "1", purpose, domain)
         # Lengths come first, so that no two lists of parts are written alike.
         encoded = [part.encode() for part in parts]

@@ -1,4 +1,4 @@
-"""What a pseudonym can be; each kind says what it promises and what it gives away."""
+"""The kinds of pseudonyms; each states what it promises and what it reveals."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ def _require_bits(bits: int) -> None:
 
 @dataclass(frozen=True)
 class KeyedHash:
-    """HMAC-SHA-256 of the value: the same everywhere, and nobody can undo it.
+    """HMAC-SHA-256 of the value: the same everywhere, and not reversible.
 
-    Promise: without the key, it tells nothing but which cells are equal. With it, guesses can be
+    Promise: without the key, it reveals nothing but which cells are equal. With it, guesses can be
     tested. Two of n values share a pseudonym with a chance below n² / 2^(bits + 1).
     """
 
@@ -36,7 +36,7 @@ class KeyedHash:
 class Reversible:
     """AES-SIV of the value (Rogaway & Shrimpton 2006, RFC 5297): the holder of the key can undo it.
 
-    Promise: without the key, it tells which cells are equal and how long a value is, in steps of 16
+    Promise: without the key, it reveals which cells are equal and how long a value is, in steps of 16
     bytes. No two values share a pseudonym.
     """
 
@@ -48,7 +48,7 @@ class Reversible:
 class FormatPreserving:
     """FF1 of the value (NIST SP 800-38G): the same form, and the holder of the key can undo it.
 
-    Promise: without the key, it tells which cells are equal and the form of each. No two values
+    Promise: without the key, it reveals which cells are equal and the form of each. No two values
     share a pseudonym; a value may, by chance, be its own.
     """
 
@@ -58,9 +58,9 @@ class FormatPreserving:
 
 @dataclass(frozen=True)
 class RandomToken:
-    """A random text: nobody can undo it, unless the mapping was sealed for the holder of the key.
+    """A random text: not reversible, unless the mapping was sealed for the holder of the key.
 
-    Promise: it tells which cells are equal, and nothing else, whoever has the key.
+    Promise: it reveals which cells are equal, and nothing else, also to holders of the key.
     """
 
     name: ClassVar[str] = "token"

@@ -12,7 +12,7 @@ from discreet.release.deidentify.record import Deidentified
 from discreet.sql import build
 
 UNIT = "discreet unit"
-"""The column that says whose row it is while a release is measured; it is never written."""
+"""The column that identifies the person while a release is measured; it is never written."""
 
 
 @dataclass(frozen=True)

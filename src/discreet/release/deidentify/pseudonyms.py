@@ -42,7 +42,7 @@ class Pseudonymized:
     tokens: TokenMapping = field(repr=False)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what a manifest tells: kinds, domains and which key, but no secret."""
+        """Return the manifest's entry: kinds, domains and which key, but no secret."""
         return {
             "key": self.fingerprint,
             "unit": self.unit,

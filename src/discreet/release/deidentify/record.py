@@ -115,9 +115,9 @@ def write_record(
 
 def public_record(found: Result) -> dict[str, Any]:
     """Return what may go with the rows: what was done to each column, not how many cells it changed."""
-    told = found.to_dict()
+    content = found.to_dict()
     hidden = ("findings", "cautions", "warnings", "verdict", "rows", "not_tried")
-    value = {name: part for name, part in told.items() if name not in hidden}
+    value = {name: part for name, part in content.items() if name not in hidden}
     for part, names in (
         ("columns", ("column", "letter", "action", "reason")),
         ("classes", ("letter", "kind", "columns")),

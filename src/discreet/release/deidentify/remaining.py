@@ -28,7 +28,7 @@ def measure_remaining(
 ) -> tuple[RemainingRisk, tuple[str, ...]] | None:
     """Return how people stand out on the columns that are left, and what to say of it.
 
-    Columns that nobody outside can know, such as pseudonyms, are `unknown`: no warning names them.
+    Columns that outsiders cannot know, such as pseudonyms, are `unknown`: no warning names them.
     """
     if not quasi:
         return None
@@ -61,16 +61,18 @@ def _search_depth(columns: int) -> int:
 
 
 def _list_warnings(found: Assessment, unknown: Collection[str]) -> tuple[str, ...]:
-    told: list[str] = []
+    warnings: list[str] = []
     if found.unique:
-        told.append(f"{unique_sentence(found)} Whoever knows these about somebody finds the row.")
+        warnings.append(
+            f"{unique_sentence(found)} Whoever knows these about somebody finds the row."
+        )
     elif found.k is not None and found.k < 1 / AT_RISK_ABOVE:
-        told.append(
+        warnings.append(
             f"The smallest group of people who look alike on {join_names(found.quasi)} has {found.k:,}."
         )
     known = [column for column in found.columns if column.column not in unknown]
     alone = sorted(known, key=lambda column: -column.unique)[:_COLUMNS_NAMED]
-    told += [
+    warnings += [
         f"'{column.column}' by itself singles out {_people_text(column.unique)} "
         f"({format_percent(column.unique / max(found.people, 1))})."
         for column in alone
@@ -78,11 +80,11 @@ def _list_warnings(found: Assessment, unknown: Collection[str]) -> tuple[str, ..
     ]
     sets = found.combinations.most_exposing if found.combinations else ()
     several = [entry for entry in sets if len(entry.columns) > 1 and entry.unique]
-    told += [
+    warnings += [
         f"{_quote_names(entry.columns)} together single out {_people_text(entry.unique)}."
         for entry in several[:_SETS_NAMED]
     ]
-    return tuple(told)
+    return tuple(warnings)
 
 
 def _quote_names(names: Sequence[str]) -> str:

@@ -1,4 +1,4 @@
-"""HIPAA Safe Harbor: the 18 classes of identifiers leave a table, as the rule says for each."""
+"""HIPAA Safe Harbor: the 18 classes of identifiers are removed from a table, as the rule requires for each."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def apply_safe_harbor(
 
     Guarantee: every column that is recognized as one of the classes A to R is removed, or recoded
     as the rule allows; so is every column that is not recognized and on which a fifth of the rows
-    are alone. What is recognized is no more than names and values tell: read the table of columns.
+    are alone. Columns are recognized by names and values only: read the table of columns.
     """
     table = source.table
     small = choices.small or known_small_areas()
@@ -137,7 +137,7 @@ def _recode_columns(
 def _remaining_quasi_identifiers(
     recoded: Sequence[RecodedColumn], guesses: Mapping[str, RoleGuess], source: SourceTable
 ) -> tuple[str, ...]:
-    """Return the columns that are left and that outsiders may know; texts differ for everybody."""
+    """Return the columns that are left and that outsiders may know; free texts are always unique."""
     stated = {column.name: column.role for column in source.policy.columns} if source.policy else {}
     coarse = (Action.PREFIX, Action.YEAR, Action.AGE)
     return tuple(

@@ -15,7 +15,7 @@ except ImportError as error:
     raise MissingExtra(what="A reversible pseudonym", extra="pseudonyms") from error
 
 
-_STEP = 16  # lengths are told in steps of this many bytes
+_STEP = 16  # lengths are revealed in steps of this many bytes
 
 
 def encrypt_texts(texts: Sequence[str], *, key: SecretKey, domain: str) -> list[str]:
@@ -42,5 +42,5 @@ def _decrypt_text(cipher: AESSIV, text: str) -> str | None:
 
 
 def _pad_content(content: bytes) -> bytes:
-    # ISO/IEC 7816-4: a mark, then zeros, so that every content can be told from its padding.
+    # ISO/IEC 7816-4: a mark, then zeros, so that content and padding can be separated.
     return content + b"\x80" + bytes(-(len(content) + 1) % _STEP)

@@ -1,4 +1,4 @@
-"""A source opened for the length of one release, with what its policy says of it."""
+"""A source opened for the length of one release, with its policy."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from discreet.sql import build
 
 @dataclass(frozen=True)
 class SourceOptions:
-    """How a source is read: which table, and what a CSV file or a new DuckDB must be told."""
+    """How a source is read: which table, and the settings of a CSV file or a new DuckDB."""
 
     table: str | None = None
     delimiter: str | None = None

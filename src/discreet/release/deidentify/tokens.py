@@ -42,9 +42,9 @@ class TokenMapping:
 
 
 def seal_tokens(tokens: TokenMapping, path: str | Path, *, key: SecretKey) -> None:
-    """Write the tokens so that only the holder of the key can read them, whole or not at all.
+    """Write the tokens atomically, readable by the holder of the key only.
 
-    The file is encrypted with AES-256-GCM; its size tells about how many values there are.
+    The file is encrypted with AES-256-GCM; its size shows about how many values there are.
     """
     nonce = secrets.token_bytes(_NONCE_BYTES)
     content = json.dumps(tokens.by_domain, ensure_ascii=False, separators=(",", ":"))

@@ -1,4 +1,4 @@
-"""What Safe Harbor asks of each column: its class, what is done to it, and why."""
+"""Safe Harbor's treatment of each column: its class, the action, and the reason."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from discreet.policy import model
 from discreet.policy.model import ColumnRole
 from discreet.release.deidentify.unrecognized import detect_column_class
 
-# A column nobody knows, on which one person in five is alone, is a code of its own: class R.
+# An unrecognized column on which one person in five is alone is a unique code: class R.
 UNIQUE_SHARE = 0.2
 FREE_TEXT_SHARE = 0.2
 TEXT, AGES, ZIPS = "text", "age", "zip"
@@ -95,7 +95,7 @@ def treat_columns(
         classes: Columns whose class the custodian knows: a letter from A to R, or `zip`, `age` or
             `text` for columns of these.
         keep: Columns that the custodian vouches for: they stay as they are.
-        policy: What the policy says of the table; its identifiers go in any case.
+        policy: The table's policy; its identifiers are always removed.
     """
     stated = _check_choices(table, classes or {}, keep)
     roles = {column.name: column.role for column in policy.columns} if policy else {}
@@ -175,7 +175,7 @@ def _by_kind(guess: RoleGuess, role: ColumnRole | None) -> Treatment | None:
 
 
 def _by_text(guess: RoleGuess, role: ColumnRole | None) -> Treatment | None:
-    """Sentences may name anybody: what names people is taken out of them."""
+    """Sentences may name people: names are redacted."""
     del role
     if guess.evidence["kind"] is not Kind.TEXT or _names_an_identifier(guess):
         return None
@@ -196,7 +196,7 @@ def _by_text(guess: RoleGuess, role: ColumnRole | None) -> Treatment | None:
 
 
 def _names_an_identifier(guess: RoleGuess) -> bool:
-    """Whether the column's name says that it is an identifier, or its content and no sentences."""
+    """Whether the column is an identifier by its name, or by its content without sentences."""
     concept = recognize_concept(guess.column)
     if concept is not None and concept.role is ColumnRole.IDENTIFIER:
         return guess.role is ColumnRole.IDENTIFIER
@@ -271,7 +271,7 @@ def _by_time(guess: RoleGuess, role: ColumnRole | None) -> Treatment | None:
 
 
 def _is_duration(guess: RoleGuess) -> bool:
-    """Whether it counts `days` or `months`, in the plural; since birth they would tell the date."""
+    """Whether it counts `days` or `months`, in the plural; since birth they would reveal the date."""
     name = guess.column.lower()
     is_number = guess.evidence["kind"] in (Kind.INTEGER, Kind.DECIMAL, Kind.REAL)
     return is_number and bool(_DURATION.search(name)) and not _BIRTH.search(name)
@@ -300,7 +300,7 @@ def _by_uniqueness(guess: RoleGuess, role: ColumnRole | None) -> Treatment:
 
 
 def _by_values(table: Table, column: Column) -> Treatment | None:
-    """What nobody knows is read: values that are identifiers tell the class of their column."""
+    """Unrecognized columns are read: values that are identifiers determine the class."""
     seen = detect_column_class(table, column)
     if seen is None:
         return None

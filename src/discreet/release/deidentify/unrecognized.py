@@ -1,4 +1,4 @@
-"""Columns that no rule recognizes: their values are read as free text is, and tell their class."""
+"""Columns that no rule recognizes: their values are read as free text is, and determine their class."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from discreet.policy.hierarchies.values import text_of
 from discreet.release.deidentify.text import lexicon
 from discreet.release.deidentify.text.scan import scan_text
 
-# More values than this tell nothing more about a column as a whole.
+# More values than this add no information about a column as a whole.
 MOST_READ = 1_000
 # One in five, as for free text and for people who are alone with their value.
 _LEAST_SHARE = 0.2
@@ -41,7 +41,7 @@ class DetectedClass:
 
 
 def detect_column_class(table: Table, column: Column) -> DetectedClass | None:
-    """Return the class that the values of a column tell, None if they tell none."""
+    """Return the class that the values of a column determine, None if they determine none."""
     if column.kind not in (Kind.TEXT, Kind.INTEGER, Kind.DECIMAL, Kind.REAL):
         return None
     values, rows = counted_values(table, column)
@@ -56,7 +56,7 @@ def names_people(table: Table, column: Column) -> bool:
 
 
 def detect_class(counts: Mapping[str, int], *, is_number: bool) -> DetectedClass | None:
-    """Return the class that the values of a column tell, None if they tell none.
+    """Return the class that the values of a column determine, None if they determine none.
 
     `counts` has the rows of each distinct value. Long numbers and codes count only if a value has
     few enough rows to be of one person.

@@ -23,14 +23,14 @@ _MASKED = r"^([0-9]{3})([*xX]{2})?$"
 
 @dataclass(frozen=True)
 class SmallAreas:
-    """The three-digit prefixes of areas of 20,000 people or fewer, and who says so."""
+    """The three-digit prefixes of areas of 20,000 people or fewer, and their source."""
 
     prefixes: frozenset[str]
     source: str
 
 
 def known_small_areas() -> SmallAreas:
-    """Return the list that is shipped; `data/zip3/README.md` says where it is from.
+    """Return the list that is shipped; `data/zip3/README.md` names its origin.
 
     >>> small = known_small_areas()
     >>> len(small.prefixes), "036" in small.prefixes, "100" in small.prefixes
@@ -53,15 +53,17 @@ def read_small_areas(path: Path) -> SmallAreas:
     except (OSError, UnicodeDecodeError):
         raise UnreadableSource(f"{path} cannot be read as text. Check --restricted-zips.") from None
     words = {number: line.partition("#")[0].strip() for number, line in enumerate(lines, start=1)}
-    told = {number: word for number, word in words.items() if word}
-    wrong = [number for number, word in told.items() if not re.fullmatch(r"\d{3}", word, re.ASCII)]
+    filled = {number: word for number, word in words.items() if word}
+    wrong = [
+        number for number, word in filled.items() if not re.fullmatch(r"\d{3}", word, re.ASCII)
+    ]
     if wrong:
         raise UnreadableSource(
             f"{path}:{wrong[0]}: this is no prefix. Write three digits in each line, such as 036."
         )
-    if not told:
+    if not filled:
         raise UnreadableSource(f"{path} holds no prefix. Write three digits in each line.")
-    return SmallAreas(frozenset(told.values()), path.name)
+    return SmallAreas(frozenset(filled.values()), path.name)
 
 
 def shorten_zips(values: ArrowArray, *, small: frozenset[str]) -> ArrowArray:

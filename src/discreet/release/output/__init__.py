@@ -1,1 +1,1 @@
-"""Where rows of a release go: files, folders and tables, each written whole or not at all."""
+"""The output of a release: files, folders and tables, each written atomically."""

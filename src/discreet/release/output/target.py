@@ -199,7 +199,7 @@ def _parse_postgres(text: str, *, force: bool) -> PostgresTarget:
 
 
 def _parse_spark(text: str, *, force: bool) -> SparkTarget:
-    name, _ = take_parameter(text.removeprefix(SPARK), "master")  # the source says which cluster
+    name, _ = take_parameter(text.removeprefix(SPARK), "master")  # the source names the cluster
     if not name or "/" in name:
         raise WrongUsage(
             "Say which table to write: spark:catalog.table. For files, name a folder: out.parquet/."

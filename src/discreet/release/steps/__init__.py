@@ -1,1 +1,1 @@
-"""Other tools of custodians: each changes values, and says what it promises."""
+"""Perturbation and coding steps: each changes values, and states what it promises."""

@@ -42,7 +42,7 @@ _NUMBERS = (Kind.INTEGER, Kind.DECIMAL, Kind.REAL)
 
 @dataclass(frozen=True)
 class StepRecord:
-    """A step that was done: what a manifest tells of it."""
+    """A step that was done: its entry in the manifest."""
 
     step: Step
     details: Mapping[str, object]
@@ -70,7 +70,7 @@ def apply_steps(
 ) -> Table:
     """Return `table` after `steps`, on the same engine, with the same columns in the same order.
 
-    What `perform_steps` returns, without what a manifest tells.
+    The table of `perform_steps`, without manifest entries.
     """
     return perform_steps(table, steps, generator=generator).table
 

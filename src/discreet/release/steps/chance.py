@@ -1,4 +1,4 @@
-"""Chance that can be repeated by whoever holds the key, and by nobody else."""
+"""Random draws that only the holder of the key can repeat."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ _FEWEST_BYTES = 16
 
 
 def secret_generator(key: bytes | None) -> np.random.Generator:
-    """Return a generator that `key` determines; without a key, one that nobody can repeat.
+    """Return a generator that `key` determines; without a key, one that cannot be repeated.
 
-    Perturbed rows are undone by whoever can repeat the draws. A seed of 32 bits is found by trying
+    Perturbed rows can be undone by repeating the draws. A seed of 32 bits is found by trying
     them all, so that the state comes from 384 bits of BLAKE2b of the key, and neither the key nor
     the seed may be published. Philox (Salmon et al. 2011) is a keyed counter: no way is known to
     get its key from its numbers, though it is not a cipher made to withstand that.

@@ -17,12 +17,13 @@ from discreet.release.steps import microaggregation
 from discreet.release.steps.pram import invariant_matrix, replace_codes
 from discreet.release.steps.swapping import swap_ranks, swap_within
 
-# What has changed, by column, and what a manifest should tell of it.
-Changed: TypeAlias = tuple[dict[str, ArrowArray], dict[str, object]]
+if TYPE_CHECKING:
+    # The changed columns, and their entries in the manifest.
+    Changed: TypeAlias = tuple[dict[str, ArrowArray], dict[str, object]]
 
 Perturbation: TypeAlias = Microaggregate | Pram | Swap | RankSwap | AddNoise
 
-# The matrix grows with the square of the values, and says nothing when most of them are rare.
+# The matrix grows with the square of the values, and is useless when most of them are rare.
 MOST_VALUES = 1_000
 
 
@@ -131,7 +132,7 @@ def _apply_noise(
     # In units of the largest number, as squares of huge ones would overflow.
     deviation = float((numbers[finite] / largest).std()) * largest if finite.any() else 0.0
     numbers[finite] += generator.normal(0, step.scale * deviation, int(finite.sum()))
-    # The deviation is of the data, and would tell of its outliers: the manifest does not get it.
+    # The deviation is of the data, and would reveal its outliers: the manifest does not get it.
     return {step.column: _restore_type(numbers, column)}, {}
 
 

@@ -1,4 +1,4 @@
-"""The post-randomization method: values are replaced by chance, and analysts are told the chances."""
+"""The post-randomization method: values are replaced by chance, and the chances are published."""
 
 from __future__ import annotations
 

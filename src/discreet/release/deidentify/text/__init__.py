@@ -1,4 +1,4 @@
-"""Identifiers inside free text: found, told by Safe Harbor's letters, and redacted."""
+"""Identifiers inside free text: found, classified by Safe Harbor's letters, and redacted."""
 
 from discreet.release.deidentify.text.find import TextIdentifiers, find_identifiers
 from discreet.release.deidentify.text.own_names import PersonNames

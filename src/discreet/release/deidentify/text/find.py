@@ -24,7 +24,7 @@ _compute: Any = pyarrow.compute
 class TextIdentifiers:
     """What was found: spans of each distinct text, and how often each class occurs.
 
-    `place` says for each row which entry of `spans` is its own (null for a missing text). `counts`
+    `place` is, for each row, its entry of `spans` (null for a missing text). `counts`
     has the number of identifiers and `rows` the number of rows with any, by letter.
     """
 

@@ -42,7 +42,7 @@ def cities() -> frozenset[str]:
 
 
 def is_ordinary(word: str) -> bool:
-    """Return whether a word in lower case says something other than a name.
+    """Return whether a word in lower case is something other than a name.
 
     >>> is_ordinary("radiology"), is_ordinary("tablets"), is_ordinary("brzezicki")
     (True, True, False)

@@ -290,7 +290,7 @@ def _end_of_town(town: str) -> int:
 
 
 def find_institutions(text: str, words: set[str]) -> Iterator[TextSpan]:
-    """Return hospitals, schools and churches by name, and counties: they tell the town.
+    """Return hospitals, schools and churches by name, and counties: they reveal the town.
 
     `words` are the text's distinct words as written.
     """

@@ -54,7 +54,7 @@ def _mask_spans(text: str, spans: list[TextSpan]) -> str:
 
 
 def _find_candidates(text: str, own: PersonNames) -> Iterator[TextSpan]:
-    """Return what every finder sees whose signs or words occur in the text at all."""
+    """Return what every finder finds whose signs or words occur in the text."""
     written = set(_WORD.findall(text))
     words = {word.lower() for word in written}
     lower = _lower_text(text)
