@@ -338,7 +338,7 @@ def test_prices_beyond_64_bits_are_more_than_any_budget(ledger: Ledger):
 
 
 def test_wrong_uses_are_refused(ledger: Ledger):
-    with pytest.raises(WrongUsage, match="Nobody pays"):
+    with pytest.raises(WrongUsage, match="No account pays"):
         spend(ledger, cost=pure(1), key="a")
     with pytest.raises(WrongUsage, match="named twice"):
         spend(ledger, account(), account(), cost=pure(1), key="a")

@@ -1,4 +1,4 @@
-"""The book of what was told: budget is reserved before data is read, and no crash gives it back."""
+"""The ledger of spent budget: it is reserved before data is read, and no crash returns it."""
 
 from discreet.dp.ledger.ledger import Ledger
 from discreet.dp.ledger.records import (

@@ -1,4 +1,4 @@
-"""What a question asks of each account, before anything is written; and the words of a refusal."""
+"""The charge of a question to each account, before anything is written; and refusals."""
 
 from __future__ import annotations
 
@@ -39,11 +39,11 @@ def make_charges(accounts: Sequence[Account], price: Price) -> list[Charge]:
 
     Raises:
         QuestionRefused: an account keeps its budget in a currency in which the question has no price.
-        WrongUsage: nobody pays, or one account is named twice.
+        WrongUsage: no account is named, or one is named twice.
         InvalidBudget: a budget or a price is outside its range.
     """
     if not accounts:
-        raise WrongUsage("Nobody pays for this question. Name at least one account.")
+        raise WrongUsage("No account pays for this question. Name at least one.")
     if len({account.name for account in accounts}) < len(accounts):
         raise WrongUsage("An account is named twice for one question. Name each once.")
     cost = cost_in_units(price)
@@ -62,7 +62,7 @@ def fingerprint_charges(accounts: Sequence[Account], price: Price) -> str:
 
 
 def budget_exceeded(price: Price, left: RemainingBudget) -> BudgetExceeded:
-    """Return the refusal that says what the question costs, what is left, and what to do."""
+    """Return the refusal, with the price, what is left, and what to do."""
     if left.rho is not None:
         own = "" if price.epsilon is None else f"epsilon {_format_amount(price.epsilon)}, which is "
         costs = f"{own}rho {_format_amount(price.rho)}{_format_delta(price.slip)} under zCDP"

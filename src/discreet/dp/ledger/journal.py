@@ -37,7 +37,7 @@ _MOVE = (
 
 @dataclass(frozen=True)
 class LedgerLine:
-    """What one entry says; `detail` is JSON."""
+    """The content of one entry; `detail` is JSON."""
 
     at: str
     kind: str
@@ -122,7 +122,7 @@ def move_head(connection: Connection, last: LedgerHead, now: LedgerHead) -> None
         },
     )
     if moved.rowcount != 1:
-        raise LedgerFailed("The ledger was changed by somebody else meanwhile. Ask again.")
+        raise LedgerFailed("The ledger was changed by another process meanwhile. Ask again.")
     seal_head(connection, now)
 
 

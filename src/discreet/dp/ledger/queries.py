@@ -1,4 +1,4 @@
-"""What the ledger tells: answers, what is left, and the entries."""
+"""Reads from the ledger: answers, what is left, and the entries."""
 
 from __future__ import annotations
 
@@ -80,11 +80,11 @@ def _remaining_rho(
     account: Account, spent: Units, limits: Units, cell: str | None
 ) -> RemainingBudget:
     rho = _make_amount(spent.rho, limits.rho, PER_RHO)
-    told = epsilon_of_rho(rho.spent, delta=account.budget.delta / 2)
+    epsilon = epsilon_of_rho(rho.spent, delta=account.budget.delta / 2)
     return RemainingBudget(
         name=account.name,
         accounting=account.budget.accounting,
-        epsilon=SpentAmount(told, account.budget.epsilon),
+        epsilon=SpentAmount(epsilon, account.budget.epsilon),
         delta=_make_amount(spent.slip, limits.slip, PER_DELTA),
         rho=rho,
         cell=cell,

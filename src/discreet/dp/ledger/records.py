@@ -17,7 +17,7 @@ class Account:
     """Who pays, out of what, and for which parts of the data.
 
     `name` is any text, such as `table:patients` or `analyst:alice@patients/2026-05`. `cells` names
-    parts such that no unit is in two of them, whatever the data; None is everything, and so is an
+    parts such that no unit is in two of them, on all data; None is everything, and so is an
     empty set: what is not proven disjoint is charged everywhere.
     """
 
@@ -30,8 +30,8 @@ class Account:
 class Reservation:
     """The right to answer one question; `answer` is there if it was answered before.
 
-    `is_new` says that this call was charged. Show nobody anything but what `Ledger.commit` returns:
-    of several who hold the same reservation, one answers.
+    `is_new` means that this call was charged. Return only what `Ledger.commit` returns: of several
+    holders of the same reservation, one answers.
     """
 
     key: str
@@ -44,7 +44,7 @@ class Reservation:
 class LedgerSource:
     """A table that was asked about.
 
-    `accounts` pay for every question about it. `is_declared` says that a policy names its account;
+    `accounts` pay for every question about it. `is_declared` means that a policy names its account;
     `sketch` is a sample of keyed hashes of its rows.
     """
 
@@ -87,7 +87,7 @@ class RemainingBudget:
 
 @dataclass(frozen=True)
 class LedgerEntry:
-    """One line of the book: a charge (`reserved`, then `committed`), or a new `limit` of an account."""
+    """One entry of the ledger: a charge (`reserved`, then `committed`), or a new `limit` of an account."""
 
     sequence: int
     at: datetime

@@ -1,4 +1,4 @@
-"""The key under which rows are hashed: beside the file of a ledger, so that the ledger alone tells nothing."""
+"""The key of row hashes: beside the file of a ledger, so that the ledger alone reveals nothing."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def _settle_key(connection: Connection, fresh: bytes, *, is_kept: bool) -> str:
 
 
 def _write_key(path: Path, fresh: bytes) -> bytes:
-    """Write a key if there is none, whole or not at all, and return the one that is there."""
+    """Write a key atomically if there is none, and return the one that is there."""
     part = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
     try:
         handle = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)

@@ -31,7 +31,7 @@ _BUDGET = select(_account.c.epsilon, _account.c.delta, _account.c.accounting).wh
 
 @dataclass(frozen=True)
 class ReservationRequest:
-    """What is asked, when, at what price, and the text that says whether it was paid already."""
+    """The question, its time and price, and the text by which a paid question is recognized."""
 
     key: str
     at: datetime
@@ -54,7 +54,7 @@ def reserve_budget(
     lines = [line for charge in charges for line in _charge_account(connection, charge, order)]
     values = {"at": journal.format_utc_time(order.at), "fingerprint": order.fingerprint}
     if found:
-        # Somebody crashed who was to pay less or elsewhere; whoever answers now has paid in full.
+        # A process crashed that was to pay less or elsewhere; this one has paid in full.
         connection.execute(_RENEW.values(values), {"this": order.key})
     else:
         connection.execute(_RESERVE, {"key": order.key, "answer": None, **values})
@@ -123,7 +123,7 @@ def close_budget(connection: Connection, *, reason: str, at: datetime) -> None:
     """Let nothing be spent from now on; what was answered is answered again."""
     line = journal.closing_line(at, kind="close", reason=reason)
     journal.append_lines(connection, journal.take_head(connection), [line], closed=reason)
-    # Whoever reserved before may have answered since: the same question pays again.
+    # Earlier reservations may have been answered since: the same question pays again.
     connection.execute(
         update(_reservation).where(_reservation.c.answer.is_(None)).values(fingerprint="")
     )

@@ -88,6 +88,6 @@ def _round_down(amount: Fraction, per: int) -> int:
     if units >= MOST:
         raise InvalidBudget(
             f"A budget of epsilon {float(amount):.6g} is too large to keep count of, and protects "
-            "nobody. Give a smaller one."
+            "no one. Give a smaller one."
         )
     return units
