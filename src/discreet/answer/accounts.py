@@ -43,7 +43,9 @@ def charged_accounts(
     common = policy.budget if policy else None
     leaves = (*plan.private_queries, *(search.plan for search in plan.searches))
     accounts: list[Account] = []
-    for touch in _merge_touches(touch for leaf in leaves for touch in leaf.private_query.rows.touches):
+    for touch in _merge_touches(
+        touch for leaf in leaves for touch in leaf.private_query.rows.touches
+    ):
         declared = touch.held.policy.budget if touch.held.policy else None
         cells = _qualify_cells(touch)
         found = (identities or {}).get(touch.held.account) or TableIdentity((touch.held.account,))

@@ -86,7 +86,7 @@ class DistinctProbe:
 class PrivateQueryPlan:
     """How one leaf is answered."""
 
-    leaf: PrivateQuery
+    private_query: PrivateQuery
     domain: KeyDomain | None  # None: groups are released only above the threshold
     query: exp.Select | None  # None: there is nothing but probes
     limit: Contribution

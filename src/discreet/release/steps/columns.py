@@ -17,9 +17,8 @@ from discreet.release.steps import microaggregation
 from discreet.release.steps.pram import invariant_matrix, replace_codes
 from discreet.release.steps.swapping import swap_ranks, swap_within
 
-if TYPE_CHECKING:
-    # The changed columns, and their entries in the manifest.
-    Changed: TypeAlias = tuple[dict[str, ArrowArray], dict[str, object]]
+# The changed columns, and their entries in the manifest.
+Changed: TypeAlias = tuple[dict[str, ArrowArray], dict[str, object]]
 
 Perturbation: TypeAlias = Microaggregate | Pram | Swap | RankSwap | AddNoise
 
