@@ -75,14 +75,14 @@ class CatalogTable:
     @property
     def planned_columns(self) -> tuple[Column, ...]:
         """The columns as questions are planned: whole numbers are reals where the policy says `number`."""
-        return tuple(self._planned(column) for column in self.table.columns)
+        return tuple(self._with_declared_kind(column) for column in self.table.columns)
 
     def column(self, name: str) -> Column | None:
         """Return the column called exactly `name` as questions are planned, or None."""
         found = self.table.column(name)
-        return None if found is None else self._planned(found)
+        return None if found is None else self._with_declared_kind(found)
 
-    def _planned(self, column: Column) -> Column:
+    def _with_declared_kind(self, column: Column) -> Column:
         said = self.policy.column(column.name) if self.policy and not self.policy.public else None
         is_number = said is not None and said.kind == KIND_NAMES[Kind.REAL]
         if is_number and column.kind is Kind.INTEGER:

@@ -45,8 +45,10 @@ def as_utf8(path: Path, *, encoding: str, folder: Path, line_end: str = "\n") ->
             while chunk := stream.read(CHUNK_BYTES):
                 text = held + _replace_invalid(decoder.decode(chunk))
                 held = "\r" if text.endswith("\r") else ""
-                file.write(_without(stray, text.removesuffix("\r")))
-            file.write(_without(stray, held + _replace_invalid(decoder.decode(b"", final=True))))
+                file.write(_blank_strays(stray, text.removesuffix("\r")))
+            file.write(
+                _blank_strays(stray, held + _replace_invalid(decoder.decode(b"", final=True)))
+            )
     except (OSError, pa.ArrowException):
         damaged = True
     else:
@@ -56,7 +58,7 @@ def as_utf8(path: Path, *, encoding: str, folder: Path, line_end: str = "\n") ->
     return Path(name)
 
 
-def _without(stray: str | None, text: str) -> str:
+def _blank_strays(stray: str | None, text: str) -> str:
     return text if stray is None else re.sub(stray, " ", text)
 
 
