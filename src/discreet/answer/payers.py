@@ -61,7 +61,7 @@ class AccountFinder:
                 self._found[held.account] = found
         return self._charge_accounts(plan, self._found, at)
 
-    def foretell(self, plan: Plan, *, at: datetime) -> ChargedAccounts:
+    def predict(self, plan: Plan, *, at: datetime) -> ChargedAccounts:
         """Return the accounts that would pay, as far as they are known without reading a row."""
         ledger = self._asker.ledger
         found = {held.account: expected_identity(held, ledger) for held in _touched_tables(plan)}

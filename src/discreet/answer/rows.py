@@ -105,7 +105,7 @@ class Rows:
             )
         return found[0]
 
-    def named(self, column: exp.Column) -> str:
+    def describe_column(self, column: exp.Column) -> str:
         """Return the name of a column, and its line in the policy."""
         alias, name = self.place(column)
         held = next((touch.held for touch in self.touches if touch.alias == alias), None)
