@@ -21,10 +21,10 @@ from typing import TYPE_CHECKING, Any
 from discreet.errors import DiscreetError
 from discreet.guard.identity.authenticator import ClientInfo
 from discreet.guard.statements import trees
-from discreet.guard.statements.limits import DEFAULT
 from discreet.serve.pg.failures import as_statement_failed
 from discreet.serve.settings import read_settings
 from discreet.serve.startup import open_server
+from discreet.sql.limits import DEFAULT
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -9,13 +9,12 @@ from sqlglot import exp
 from sqlglot.dialects.dialect import Dialect
 from sqlglot.errors import ParseError
 
+from discreet.sql.limits import TreeLimits, exceeded_limit
 from discreet.sql.steps import BoundedParser
 
 LONGEST = 100_000  # characters; a query or a condition is written by a person
 DEEPEST = 200  # nested brackets, far more than a person writes
-DEEPEST_TREE = 200  # a chain of operators nests as well
-LARGEST = 10_000  # nodes of the tree
-DIGITS = 1_000  # of a number; Python reads no more than 4,300
+LIMITS = TreeLimits(nodes=10_000, depth=200, chains_are_flat=False)
 _TOO_LARGE = "It is too long or too deeply nested. Split it."
 
 
@@ -63,13 +62,8 @@ def _nesting_depth(text: str) -> int:
 
 
 def _check_tree(tree: exp.Expr) -> None:
-    """Refuse a tree that would take long to process: some steps visit every node from each node."""
-    stack, count = [(tree, 0)], 0
-    while stack:
-        node, depth = stack.pop()
-        count += 1
-        if count > LARGEST or depth > DEEPEST_TREE:
-            raise TooLarge(_TOO_LARGE)
-        if isinstance(node, exp.Literal) and not node.is_string and len(node.name) > DIGITS:
-            raise TooLarge(f"A number has more than {DIGITS:,} digits. Write a smaller one.")
-        stack += [(child, depth + 1) for child in node.iter_expressions()]
+    exceeded = exceeded_limit(tree, LIMITS)
+    if exceeded == "digits":
+        raise TooLarge(f"A number has more than {LIMITS.digits:,} digits. Write a smaller one.")
+    if exceeded is not None:
+        raise TooLarge(_TOO_LARGE)

@@ -13,12 +13,13 @@ from discreet.answer.expressions.refusals import node_name, not_allowed, too_lar
 from discreet.answer.expressions.rules import RULES
 from discreet.answer.expressions.typed import TypedExpression, make_refusal, value_domain
 from discreet.engines.engine import Kind
+from discreet.sql.limits import TreeLimits, exceeded_limit
 
 Resolver = Callable[[exp.Column], TypedExpression]
 
-_DEEPEST = 60  # of the question; Python and the engines have stacks of their own
-_DEEPEST_RESULT = 150
-_LARGEST_RESULT = 5_000
+# Of the question, and of what it becomes; Python and the engines have stacks of their own.
+_WRITTEN = TreeLimits(nodes=5_000, depth=60)
+_COMPUTED = TreeLimits(nodes=5_000, depth=150)
 
 
 def translate_expression(node: exp.Expr, resolve: Resolver) -> TypedExpression:
@@ -31,7 +32,7 @@ def translate_expression(node: exp.Expr, resolve: Resolver) -> TypedExpression:
     Raises:
         QuestionRefused: for every construct that is not on the list; the reason names it.
     """
-    _check_size(node, _DEEPEST, _LARGEST_RESULT)
+    _check_size(node, _WRITTEN)
     found = _visit_node(node, resolve)
     if found.kind is Kind.REAL and found.most is None and (found.low is None or found.high is None):
         found = to_real(found)
@@ -60,23 +61,10 @@ def _visit_node(node: exp.Expr, resolve: Resolver) -> TypedExpression:
         )
     found = rule(node, lambda child: _visit_node(child, resolve))
     # At every node, because a rule may write its argument several times.
-    _check_size(found.tree, _DEEPEST_RESULT, _LARGEST_RESULT)
+    _check_size(found.tree, _COMPUTED)
     return found
 
 
-def _check_size(tree: exp.Expr, deepest: int, largest: int) -> None:
-    stack, count = [(tree, 0)], 0
-    while stack:
-        node, depth = stack.pop()
-        count += 1
-        if depth > deepest or count > largest:
-            raise too_large()
-        stack += [
-            (child, depth + (not _continues_chain(node, child)))
-            for child in node.iter_expressions()
-        ]
-
-
-def _continues_chain(node: exp.Expr, child: exp.Expr) -> bool:
-    """Whether both are one chain of conditions, which is read and written without recursion."""
-    return type(node) is type(child) and isinstance(node, exp.Connector)
+def _check_size(tree: exp.Expr, limits: TreeLimits) -> None:
+    if exceeded_limit(tree, limits) is not None:
+        raise too_large()

@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import Any
 
 from discreet.errors import StatementFailed
-from discreet.guard.statements.limits import check_text
+from discreet.sql.limits import check_text
 
 # A statement with one of these words is never kept with its literals, whatever the policy.
 _SECRET = frozenset(

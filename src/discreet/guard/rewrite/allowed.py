@@ -8,7 +8,7 @@ from sqlglot import exp
 
 from discreet.errors import StatementFailed
 from discreet.guard.rewrite.functions import FUNCTIONS, NAMED, REFUSED
-from discreet.guard.statements.limits import check_size
+from discreet.sql.limits import check_size
 
 _BINARY = frozenset({"this", "expression"})
 _THIS = frozenset({"this"})

@@ -14,7 +14,7 @@ from discreet.guard.rewrite.allowed import unsupported_feature
 from discreet.guard.rewrite.kinds import UNKNOWN, InferredType, category, data_type, kind_named
 from discreet.guard.rewrite.literals import in_zone
 from discreet.guard.rewrite.scope import Handles, RangeTableEntry, Scope, ScopeField
-from discreet.guard.statements.limits import DEFINITIONS, GROUPED, RELATIONS, SETS
+from discreet.sql.limits import DEFINITIONS, GROUPED, RELATIONS, SETS
 
 HEAVIEST = 10_000  # cells, or hundreds of letters, that one text may consist of
 FALLIBLE = "may fail"  # meta of a node that fails for some values

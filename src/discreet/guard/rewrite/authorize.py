@@ -19,7 +19,7 @@ from discreet.guard.rewrite.scope import Scope
 from discreet.guard.rewrite.source import plain_source
 from discreet.guard.rewrite.substitute import Substitution
 from discreet.guard.rewrite.writes import authorize_condition, authorize_write
-from discreet.guard.statements.limits import check_subquery_nesting, too_deep
+from discreet.sql.limits import check_subquery_nesting, too_deep
 
 __all__ = ["authorize_condition", "authorize_query", "authorize_write", "relations_of"]
 

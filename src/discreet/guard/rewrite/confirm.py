@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 from sqlglot import exp
 
 from discreet.errors import StatementFailed
-from discreet.guard.statements.limits import check_subquery_nesting
+from discreet.sql.limits import check_subquery_nesting
 
 if TYPE_CHECKING:
     from discreet.guard.rewrite.permitted import PermittedWrite

@@ -27,8 +27,8 @@ from discreet.guard.rewrite.kinds import UNKNOWN, common, long_name
 from discreet.guard.rewrite.naming import result_column_name
 from discreet.guard.rewrite.normalize import limits
 from discreet.guard.rewrite.scope import CommonTableExpression, Scope, ScopeField, fold_identifier
-from discreet.guard.statements.limits import COLUMNS
 from discreet.sql import build
+from discreet.sql.limits import COLUMNS
 
 if TYPE_CHECKING:
     from discreet.guard.rewrite.scope import Origin

@@ -18,8 +18,8 @@ from discreet.guard.rewrite.permitted import TouchedRelation
 from discreet.guard.rewrite.policies import is_exempt, masked_columns, row_condition
 from discreet.guard.rewrite.scope import RangeTableEntry, Scope, fold_identifier, visible_fields
 from discreet.guard.rewrite.substitute import deciding_column
-from discreet.guard.statements.limits import LARGEST
 from discreet.sql import build
+from discreet.sql.limits import STATEMENT
 
 if TYPE_CHECKING:
     from discreet.guard.rewrite.analysis import StatementAnalysis
@@ -152,7 +152,7 @@ class WriteTarget:
         """Replace masked columns by masks, and cells of hidden rows by NULL."""
         handle = self.entry.handle
         columns = [one for one in tree.find_all(exp.Column) if one.table == handle]
-        if rule is not None and len(columns) * sum(1 for _ in rule.walk()) > LARGEST:
+        if rule is not None and len(columns) * sum(1 for _ in rule.walk()) > STATEMENT.nodes:
             raise StatementFailed("54000", "the statement has too many parts")
         for column in columns:
             seen = substitution.seen(self.reading, self.relation, column.name, handle)

@@ -23,7 +23,7 @@ from discreet.guard.rewrite.scope import RangeTableEntry, fold_identifier
 from discreet.guard.rewrite.source import plain_source
 from discreet.guard.rewrite.substitute import Substitution
 from discreet.guard.rewrite.targets import NEW, WriteTarget, read_target
-from discreet.guard.statements.limits import too_deep
+from discreet.sql.limits import too_deep
 
 if TYPE_CHECKING:
     from discreet.guard.rewrite.permitted import WriteKind

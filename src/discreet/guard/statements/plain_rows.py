@@ -9,7 +9,7 @@ from itertools import islice
 from sqlglot import exp
 
 from discreet.errors import StatementFailed
-from discreet.guard.statements.limits import StatementBounds
+from discreet.sql.limits import StatementBounds
 
 FEWEST = 50  # rows; fewer are parsed as usual
 _HEAD = 5_000  # lexemes before VALUES: a list of columns has two for each

@@ -10,7 +10,8 @@ from sqlglot.errors import TokenError
 from sqlglot.tokenizer_core import Token, TokenType
 
 from discreet.errors import StatementFailed
-from discreet.guard.statements.limits import (
+from discreet.guard.statements.placeholders import set_apart
+from discreet.sql.limits import (
     DEFAULT,
     MOST,
     StatementBounds,
@@ -18,7 +19,6 @@ from discreet.guard.statements.limits import (
     check_tokens,
     too_deep,
 )
-from discreet.guard.statements.placeholders import set_apart
 
 _DIMENSIONS = 6  # of an array, as in PostgreSQL
 _OPENING = (TokenType.L_PAREN, TokenType.L_BRACKET)

@@ -10,7 +10,7 @@ from sqlglot.errors import SqlglotError
 
 from discreet.errors import StatementFailed
 from discreet.guard.statements.dialect import ClientPostgres
-from discreet.guard.statements.limits import (
+from discreet.sql.limits import (
     SUBQUERIES,
     check_size,
     check_subquery_nesting,

@@ -13,8 +13,8 @@ from discreet.guard.access.decide import any_privilege
 from discreet.guard.access.names import KIND_NAMES
 from discreet.guard.rewrite.analysis import StatementAnalysis
 from discreet.guard.rewrite.named_relations import relations_named
-from discreet.guard.statements.limits import StatementBounds
 from discreet.serve.gateway.parse_queue import LARGE
+from discreet.sql.limits import StatementBounds
 
 if TYPE_CHECKING:
     from discreet.serve.gateway.session import GatewaySession

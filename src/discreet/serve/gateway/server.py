@@ -25,7 +25,6 @@ from discreet.guard.levels.read import ClearanceView
 from discreet.guard.levels.read import read_at_clearance as read_levels
 from discreet.guard.rewrite.permitted import PermittedWrite
 from discreet.guard.rewrite.source import plain_source
-from discreet.guard.statements.limits import StatementBounds
 from discreet.guard.vault.session_keys import UnlockedKeys
 from discreet.policy import model
 from discreet.serve.catalog.catalog import SystemCatalog
@@ -42,6 +41,7 @@ from discreet.serve.gateway.vault import SessionVault
 from discreet.serve.session import PreparedStatement
 from discreet.serve.store_heads import ServerStores
 from discreet.serve.suspension import refuse_suspended
+from discreet.sql.limits import StatementBounds
 
 _log = logging.getLogger("discreet.serve")
 PLANS_CACHED = 2048  # decided statements

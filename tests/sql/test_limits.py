@@ -11,10 +11,10 @@ from sqlglot.errors import TokenError
 from tests.guard.rewrite import corpus
 
 from discreet.errors import StatementFailed
-from discreet.guard.statements.limits import StatementBounds, check_text
 from discreet.guard.statements.parse import parse_statements
 from discreet.guard.statements.placeholders import set_apart
 from discreet.guard.statements.trees import parse_tree, parse_write
+from discreet.sql.limits import StatementBounds, check_text
 
 CELLS = "(1, -2.5, 'a''b;(', NULL, true, DEFAULT, $1, 1e5, .5, FALSE)"
 

@@ -1,17 +1,16 @@
-"""Limits on the size of a statement, measured by a cheap lexer before any parser runs."""
+"""Limits on the size of a text, by a cheap lexer before any parser runs, and of a tree."""
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass
 from itertools import islice
+from typing import Literal, TypeAlias
 
 from sqlglot import exp
 
 from discreet.errors import StatementFailed
 
-LARGEST = 50_000  # nodes of a tree
-DEEPEST = 120  # nodes one below the other; a chain of AND counts as one
 MOST = 1_000  # statements in one text
 COLUMNS = 1_664  # of a result, as in PostgreSQL
 RELATIONS = 256  # in FROM, over the whole statement
@@ -21,8 +20,54 @@ SUBQUERIES = (
 EXPANDED = 12  # the same, with those of views and policies
 SETS = 512  # of GROUP BY, over the whole statement: DuckDB expands them uninterruptibly
 GROUPED = 10_000  # sets times their expressions
-DIGITS = 1_000  # of a whole number; Python reads no more than 4,300
 DEFINITIONS = 20_000  # nodes of the views and policies that a statement reads
+
+
+TreeLimit: TypeAlias = Literal["nodes", "depth", "digits"]
+
+
+@dataclass(frozen=True)
+class TreeLimits:
+    """Limits on a tree: its nodes, those one below the other, and the digits of a number in it.
+
+    `chains_are_flat`: a chain of AND or of OR counts as one level, since it is read without recursion.
+    """
+
+    nodes: int
+    depth: int
+    digits: int = 1_000  # Python reads no more than 4,300
+    chains_are_flat: bool = True
+
+
+STATEMENT = TreeLimits(nodes=50_000, depth=120)  # of a client of the server
+
+
+def exceeded_limit(tree: exp.Expr, limits: TreeLimits) -> TreeLimit | None:
+    """Return a limit that a tree exceeds, None if it is within all of them.
+
+    Some steps visit every node from each node, and others recurse: a larger tree takes very long.
+
+    >>> from sqlglot import parse_one
+    >>> exceeded_limit(parse_one("a AND b AND c"), TreeLimits(nodes=20, depth=2))
+    >>> exceeded_limit(parse_one("a + b + c"), TreeLimits(nodes=20, depth=2))
+    'depth'
+    """
+    stack, count = [(tree, 0)], 0
+    while stack:
+        node, depth = stack.pop()
+        count += 1
+        if count > limits.nodes:
+            return "nodes"
+        if depth > limits.depth:
+            return "depth"
+        if isinstance(node, exp.Literal) and not node.is_string and len(node.name) > limits.digits:
+            return "digits"
+        is_chain = limits.chains_are_flat and isinstance(node, exp.Connector)
+        stack += [
+            (child, depth + (not is_chain or type(child) is not type(node)))
+            for child in node.iter_expressions()
+        ]
+    return None
 
 
 @dataclass(frozen=True)
@@ -91,21 +136,15 @@ def check_length(text: str, bounds: StatementBounds = DEFAULT) -> None:
 
 def check_size(tree: exp.Expr) -> None:
     """Refuse a tree that would take long to process, or has a number that no engine holds."""
-    stack, count = [(tree, 0)], 0
-    while stack:
-        node, depth = stack.pop()
-        count += 1
-        if count > LARGEST:
+    match exceeded_limit(tree, STATEMENT):
+        case "nodes":
             raise StatementFailed("54000", "the statement has too many parts")
-        if depth > DEEPEST:
+        case "depth":
             raise too_deep()
-        if isinstance(node, exp.Literal) and not node.is_string and len(node.name) > DIGITS:
-            raise StatementFailed("22003", f"a number has more than {DIGITS:,} digits")
-        is_chain = isinstance(node, (exp.And, exp.Or))
-        stack += [
-            (child, depth + (not is_chain or type(child) is not type(node)))
-            for child in node.iter_expressions()
-        ]
+        case "digits":
+            raise StatementFailed("22003", f"a number has more than {STATEMENT.digits:,} digits")
+        case None:
+            pass
 
 
 def check_subquery_nesting(tree: exp.Expr, most: int = EXPANDED) -> None:
