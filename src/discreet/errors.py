@@ -27,6 +27,13 @@ class WrongUsage(DiscreetError):
     exit_code = 2
 
 
+class BrokenExtension(DiscreetError):
+    """An installed package offers an extension that cannot be imported or is not one."""
+
+    code = "broken-extension"
+    exit_code = 2
+
+
 class MissingExtra(DiscreetError):
     """An optional library is needed and not installed."""
 

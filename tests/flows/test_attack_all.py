@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 import click
 import pytest
 
-from discreet.cli.attack import METHODS, command
+from discreet.cli.attack import command
+from discreet.registry import ATTACKS
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -100,7 +101,7 @@ def test_a_method_that_is_misspelled_is_told(discreet):
     assert "Did you mean 'linkage'?" in ran.err
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", ["all", *ATTACKS])
 def test_every_method_explains_itself_and_prints_findings_for_machines(method: str):
     group = command
     found = group.get_command(click.Context(group), method)

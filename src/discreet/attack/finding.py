@@ -7,11 +7,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from discreet.attack.intervals import wilson
-from discreet.policy.attack_tolerance import ATTACKS, tolerance_of_attack
+from discreet.policy.attack_tolerance import tolerance_of_attack
+from discreet.registry import ATTACKS
 from discreet.result import Result
-
-# Attacks on classes, one finding for each sensitive column.
-_LEARN_COLUMNS = ("homogeneity", "background", "skewness", "similarity", "inference")
 
 
 @dataclass(frozen=True)
@@ -19,7 +17,7 @@ class Finding(Result):
     """What one attack learned; its `to_dict()` holds aggregates only, and so may be shared.
 
     Attributes:
-        attack: The attack's name, one of `policy.attacking.ATTACKS`.
+        attack: The attack's name, one of `registry.ATTACKS`.
         target: What was attacked, as the user names it.
         verdict: One sentence a custodian understands: who is exposed, and to what.
         targets: People (or values, groups, answers: `verdict` says) the adversary tried.
@@ -64,7 +62,8 @@ class Finding(Result):
     @property
     def title(self) -> str:
         """The attack, and the columns it learned: `inference of insurance`."""
-        learned = self.details.get("columns", ()) if self.attack in _LEARN_COLUMNS else ()
+        by_column = self.attack in ATTACKS and ATTACKS.get(self.attack).by_column
+        learned = self.details.get("columns", ()) if by_column else ()
         return f"{self.attack} of {', '.join(learned)}" if learned else self.attack
 
     @property

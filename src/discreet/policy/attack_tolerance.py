@@ -1,70 +1,35 @@
-"""A policy's tolerance of attacks: their names, and how much each may learn."""
+"""How much each attack may learn: what a policy states, else what the attack itself states."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
 from discreet.policy.model import TablePolicy
+from discreet.registry import ATTACKS
 
-# The attacks by the names that findings, policies and the command line give them.
-ATTACKS = (
-    # against a published table
-    "linkage",
-    "homogeneity",
-    "background",
-    "skewness",
-    "similarity",
-    "inference",
-    "uniqueness",
-    "composition",
-    "republication",
-    "sparse",
-    "dictionary",
-    "membership",
-    "singling-out",
-    "linkability",
-    "attribute",
-    "closest",
-    # against whatever answers questions
-    "differencing",
-    "tracker",
-    "counting",
-    "averaging",
-    "small-groups",
-    "reconstruction",
-    "census",
-    "audit",
-    "distinguishing",
-    "families",
-)
 DEFAULT = "default"
-
-# The tolerance of a release by default: the share of people exposed, as the advantage over what is
-# known without it. An attack that is not listed is reported, and blocks no release.
-RELEASE_TOLERANCE: Mapping[str, float] = {
-    # A pseudonym that is undone names its person.
-    "dictionary": 0.0,
-    # k-anonymity, and criteria about sensitive columns, leave nothing or nearly nothing of these.
-    "linkage": 0.05,
-    "uniqueness": 0.05,
-    "homogeneity": 0.05,
-    "composition": 0.05,
-    # Classes of a few people move beliefs by chance, and a frequent value is guessed anyway.
-    "skewness": 0.25,
-    "inference": 0.5,
-}
 
 
 def release_tolerance(policy: TablePolicy | None) -> Mapping[str, float]:
-    """Return the tolerance of a release: the one its policy states, else `RELEASE_TOLERANCE`.
+    """Return what is tolerated of a release: what its policy states, else what attacks state.
 
-    A stated `default` is for every attack that is not stated by name. A public table has no
-    protected people.
+    It is the share of people, as the advantage over what is known without the release. A stated
+    `default` is for every attack that is not stated by name. An attack without a tolerance is
+    reported, and refuses nothing. A public table has no protected people.
     """
     stated = policy.tolerance if policy else {}
     if policy is not None and policy.public:
         return {DEFAULT: 1.0, **stated}
-    return stated if DEFAULT in stated else {**RELEASE_TOLERANCE, **stated}
+    return stated if DEFAULT in stated else {**default_tolerance(), **stated}
+
+
+def default_tolerance() -> Mapping[str, float]:
+    """Return what a release may expose where its policy does not say, by attack.
+
+    >>> default_tolerance()["linkage"]
+    0.05
+    """
+    return {spec.name: spec.tolerance for spec in ATTACKS.all() if spec.tolerance is not None}
 
 
 def tolerance_of_attack(tolerance: Mapping[str, float], attack: str) -> float | None:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from discreet.policy.attack_tolerance import ATTACKS, DEFAULT
+from discreet.policy.attack_tolerance import DEFAULT
 from discreet.policy.domain import ORIGINS
 from discreet.policy.schema import WrittenPolicy
+from discreet.registry import ATTACKS
 
 
 def policy_schema() -> dict[str, Any]:

@@ -15,9 +15,10 @@ from pydantic import (
 )
 
 from discreet.errors import did_you_mean
-from discreet.policy.attack_tolerance import ATTACKS, DEFAULT
+from discreet.policy.attack_tolerance import DEFAULT
 from discreet.policy.base_schema import Name, Number, WrittenMapping
 from discreet.policy.model import Method, Utility
+from discreet.registry import ATTACKS
 
 
 def _parse_percentage(written: Any) -> Any:
@@ -56,7 +57,7 @@ def _by_attack(written: Any) -> Any:
 
 def _require_known_attacks(tolerance: dict[str, float]) -> dict[str, float]:
     for name in tolerance:
-        if name not in (*ATTACKS, DEFAULT):
+        if name != DEFAULT and name not in ATTACKS:
             near = did_you_mean(name, (*ATTACKS, DEFAULT))
             raise ValueError(f"there is no attack '{name}'.{near}")
     return tolerance

@@ -21,6 +21,7 @@ from discreet.policy import model
 from discreet.policy.attack_tolerance import release_tolerance
 from discreet.policy.hierarchy import Hierarchy
 from discreet.policy.undecided import find_undecided
+from discreet.registry import ATTACKS
 from discreet.release.history import EarlierRelease
 from discreet.release.verify import policy_of_release
 from discreet.sql import build
@@ -164,7 +165,8 @@ def attack_release(
             *_attack_classes(release, replace(asked, unit=None)),
             *together.findings,
         )
-        return replace(together, findings=findings)
+        cautions = (*together.cautions, *ATTACKS.broken().values())
+        return replace(together, findings=findings, cautions=cautions)
 
 
 @dataclass(frozen=True)
@@ -311,18 +313,19 @@ def _list_cautions(
 
 
 def _attack_classes(release: Table, asked: model.TablePolicy) -> list[Finding]:
-    from discreet.attack.classes.histograms import read_classes
-    from discreet.attack.classes.homogeneity import find_homogeneity
-    from discreet.attack.classes.inference import find_inference
-    from discreet.attack.classes.skewness import find_skewness
+    """Return what attacks find whose specification says that they are gated."""
+    import numpy as np
+
+    from discreet.attack.all_attacks import AttackInput, missing_input
 
     bound = bind_roles(release, policy=policy_of_release(asked))
-    if not bound.subject.sensitive:
-        return []
-    classes = read_classes(bound)
+    given = AttackInput(
+        release=bound, rng=np.random.default_rng(), described=bound.policy, jointly=False
+    )
     findings: list[Finding] = []
-    for told in classes.columns:
-        findings += [find_homogeneity(told), find_skewness(told), find_inference(told)]
+    for spec in ATTACKS.all():
+        if spec.gated and spec.run is not None and not missing_input(spec, given):
+            findings += spec.run(given)
     return findings
 
 

@@ -9,8 +9,7 @@ import click
 
 from discreet.attack.finding import Finding
 from discreet.cli import options
-from discreet.cli.attacks.classes import attack_bound, class_options
-from discreet.engines.engine import Table
+from discreet.cli.attacks.classes import attack_bound, class_options, open_beside
 
 if TYPE_CHECKING:
     from discreet.measure.roles import RoleBinding
@@ -83,9 +82,9 @@ def command(
                 release=bound,
                 rng=np.random.default_rng(seed),
                 described=read_published(manifest) if manifest else bound.policy,
-                known=_open_beside(known, bound) if known else None,
+                known=open_beside(known, bound) if known else None,
                 on=on,
-                earlier=tuple(_open_beside(each, bound) for each in earlier),
+                earlier=tuple(open_beside(each, bound) for each in earlier),
                 trial=open_trial(release, source=source, control=control) if source else None,
             )
         )
@@ -94,14 +93,3 @@ def command(
         return tried.findings
 
     attack_bound(release, attack, **choices)
-
-
-def _open_beside(source: str, bound: RoleBinding) -> Table:
-    """Open a table beside the release, where both can be joined."""
-    from dataclasses import replace
-
-    from discreet.engines.connect import open_table
-    from discreet.engines.scratch import innermost
-
-    engine = bound.subject.table.engine
-    return replace(open_table(source, engine=innermost(engine)), engine=engine)

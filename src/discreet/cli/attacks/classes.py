@@ -10,15 +10,10 @@ import click
 
 from discreet.attack.finding import Finding
 from discreet.cli import options
-from discreet.cli.attacks.findings import (
-    ToleranceType,
-    finding_options,
-    judge_and_print,
-    tolerance_of,
-)
+from discreet.cli.attacks.findings import finding_options, judge_and_print, tolerance_of
+from discreet.engines.engine import Table
 
 if TYPE_CHECKING:
-    from discreet.attack.classes.histograms import Classes
     from discreet.measure.roles import RoleBinding
 
 
@@ -37,26 +32,6 @@ class ValuesType(click.ParamType[dict[str, str]]):
         if not all(sign and name.strip() for name, sign, _ in pairs):
             self.fail("Write values such as age=27,zip=47678.", param, ctx)
         return {name.strip(): text.strip() for name, _, text in pairs}
-
-
-person_option = click.option(
-    "--person",
-    type=ValuesType(),
-    metavar="COLUMN=VALUE,…",
-    help="Attack one person, such as age=27,zip=47678; labels count for all they may stand for.",
-)
-
-
-def sure_option(help_text: str) -> Callable[..., Any]:
-    """Return the option that says how sure the adversary must be."""
-    return click.option(
-        "--sure",
-        type=ToleranceType(),
-        metavar="SHARE",
-        default=0.9,
-        show_default="90%",
-        help=help_text,
-    )
 
 
 def class_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -96,10 +71,12 @@ def attack_bound(
     judge_and_print(findings, tolerance=allowed, as_json=as_json, report=report)
 
 
-def attack_classes(
-    release: str, attack: Callable[[Classes], Sequence[Finding]], **choices: Any
-) -> None:
-    """Open the release, read its classes once, attack them, and finish."""
-    from discreet.attack.classes.histograms import read_classes
+def open_beside(source: str, bound: RoleBinding) -> Table:
+    """Open a table beside the release, where both can be joined."""
+    from dataclasses import replace
 
-    attack_bound(release, lambda bound: attack(read_classes(bound)), **choices)
+    from discreet.engines.connect import open_table
+    from discreet.engines.scratch import innermost
+
+    engine = bound.subject.table.engine
+    return replace(open_table(source, engine=innermost(engine)), engine=engine)

@@ -8,8 +8,7 @@ from typing import Any
 import click
 
 from discreet.cli import options
-from discreet.cli.attacks.classes import sure_option
-from discreet.cli.attacks.findings import judge_and_print
+from discreet.cli.attacks.findings import ToleranceType, judge_and_print
 from discreet.cli.attacks.releases import open_releases, release_options
 
 EXAMPLES = """\b
@@ -35,7 +34,14 @@ Examples:
     help="Columns by which rows of the releases are joined, beside the sensitive ones. Default: all "
     "that two releases publish.",
 )
-@sure_option("How sure the adversary must be for a partial breach.")
+@click.option(
+    "--sure",
+    type=ToleranceType(),
+    metavar="SHARE",
+    default=0.9,
+    show_default="90%",
+    help="How sure the adversary must be for a partial breach.",
+)
 @release_options
 def command(
     releases: tuple[str, ...],

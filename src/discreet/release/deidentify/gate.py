@@ -12,7 +12,7 @@ from discreet.attack.manifest import hierarchies_of, promised_k
 from discreet.engines.engine import Kind, Table
 from discreet.engines.scratch import ScratchEngine
 from discreet.policy import model
-from discreet.policy.attack_tolerance import DEFAULT, RELEASE_TOLERANCE
+from discreet.policy.attack_tolerance import DEFAULT, default_tolerance
 from discreet.release.deidentify.source import SourceTable
 from discreet.release.gate import (
     Gate,
@@ -24,8 +24,6 @@ from discreet.release.gate import (
     sample_people,
 )
 from discreet.release.history import EarlierRelease
-
-DEIDENTIFIED_TOLERANCE = {"dictionary": RELEASE_TOLERANCE["dictionary"]}
 
 
 @dataclass(frozen=True)
@@ -66,7 +64,8 @@ def pass_gate(
     # Safe Harbor and pseudonyms promise what they remove, not that no one is found: without
     # a stated tolerance, findings are reported and block nothing, except a pseudonym that is undone.
     stated = asked.tolerance
-    tolerance = stated if DEFAULT in stated else {**DEIDENTIFIED_TOLERANCE, **stated}
+    undone = {"dictionary": default_tolerance()["dictionary"]}
+    tolerance = stated if DEFAULT in stated else {**undone, **stated}
     return gate.decide(
         [*findings, *together.findings],
         together.cautions,

@@ -1,0 +1,1 @@
+"""The specifications of the attacks, one module each, read by `discreet.registry`."""

@@ -1,0 +1,242 @@
+"""Extension points: one specification object per attack, criterion, method, engine or file format.
+
+Specifications are found in a package of discreet, one module each, and through Python entry points of
+other installed packages. Finding a name imports nothing of other packages; its specification is
+imported when it is used. A package that cannot be imported is an error of what it offers, and of
+nothing else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from importlib import import_module
+from importlib.metadata import EntryPoint, entry_points
+from importlib.util import find_spec
+from pkgutil import iter_modules
+from typing import Any, Generic, Literal, Protocol, TypeVar
+
+from discreet.errors import BrokenExtension, WrongUsage, did_you_mean
+
+LAST = 1_000  # the place of what states none
+
+
+class Specification(Protocol):
+    """What every specification states."""
+
+    @property
+    def name(self) -> str:
+        """The word of the command line and of the policy."""
+        ...
+
+    @property
+    def position(self) -> int:
+        """Its place in lists; equal ones are sorted by name."""
+        ...
+
+
+Spec = TypeVar("Spec", bound=Specification)
+
+
+@dataclass(frozen=True)
+class OptionSpec:
+    """A typed option: `--NAME` on the command line, a keyword in Python.
+
+    Attributes:
+        name: The keyword; on the command line `_` is written `-`.
+        kind: How a text is read: `share` is 0.05 or 5%, `names` are columns separated by commas,
+            `values` are COLUMN=VALUE separated by commas, `amount` is an exact number above 0.
+        summary: What it means, in one line.
+        default: Its value where nobody states one.
+        minimum: The smallest integer.
+        metavar: What stands for the value in `--help`.
+        required: Whether it must be stated.
+        repeated: Whether it may be stated several times; its value is a tuple.
+        default_text: The default in words, where the value itself says little.
+        parse: Reads a text that has no kind of its own; raises `ValueError` with a sentence.
+    """
+
+    name: str
+    kind: Literal["text", "integer", "number", "share", "names", "values", "amount", "flag"]
+    summary: str
+    default: Any = None
+    minimum: int | None = None
+    metavar: str | None = None
+    required: bool = False
+    repeated: bool = False
+    default_text: str | None = None
+    parse: Callable[[str], Any] | None = None
+
+
+@dataclass(frozen=True)
+class AttackSpec:
+    """An attack: what it needs, how it runs, and how it is described.
+
+    Attributes:
+        name: The word of findings, policies and the command line.
+        summary: One line for lists.
+        description: What the adversary does, for `--help`; the first sentence stands alone.
+        target: What is attacked: a published table, classes read from it, synthetic data beside
+            its source, something that answers, or a mechanism.
+        needs: What it cannot run without: sensitive columns, a list of known people, earlier
+            releases, a trial of synthetic data.
+        options: Typed options, passed to `run` as keywords.
+        run: Takes an `AttackInput` of `discreet.attack.all_attacks` and options, returns findings. It
+            imports heavy libraries itself. None where only `command` runs it.
+        command: The click command of an attack that takes more than typed options, as
+            `module:name`; other commands are made from the specification.
+        run_all: Whether `attack all` runs it.
+        gated: Whether the gate runs it on what is about to be published. (Linkage, uniqueness and
+            composition run there in any case, on a sample of the people of the source.)
+        tolerance: The share of people a release may expose where its policy does not say; None
+            reports without refusing.
+        by_column: Whether there is one finding for each sensitive column.
+        no_finding: Why it may find nothing to try, and what to do then; refused where it runs alone.
+        examples: Command lines for `--help`.
+        position: Its place in lists.
+    """
+
+    name: str
+    summary: str
+    target: Literal["release", "classes", "synthetic", "answers", "mechanism"]
+    description: str = ""
+    needs: tuple[Literal["sensitive", "known", "earlier", "trial"], ...] = ()
+    options: tuple[OptionSpec, ...] = ()
+    run: Callable[..., Sequence[Any]] | None = None
+    command: str | None = None
+    run_all: bool = False
+    gated: bool = False
+    tolerance: float | None = None
+    by_column: bool = False
+    no_finding: str = ""
+    examples: tuple[str, ...] = ()
+    position: int = LAST
+
+
+@dataclass(frozen=True)
+class ExtensionRegistry(Generic[Spec]):
+    """Everything of one kind, by name: what discreet has, and what installed packages add.
+
+    Attributes:
+        group: The group of entry points.
+        noun: What one of them is called in messages.
+        kind: The class of a specification.
+        package: The package of discreet's own: each module holds one, called `SPEC`.
+    """
+
+    group: str
+    noun: str
+    kind: type[Spec]
+    package: str | None = None
+    _found: dict[str, Spec] = field(default_factory=dict[str, Any], compare=False, repr=False)
+
+    def names(self) -> tuple[str, ...]:
+        """Return every name; those of packages come last, and are not imported."""
+        own = tuple(spec.name for spec in self.own())
+        return (*own, *sorted(name for name in self._entry_points() if name not in own))
+
+    def __contains__(self, name: object) -> bool:
+        return isinstance(name, str) and (self._has_own(name) or name in self._entry_points())
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.names())
+
+    def get(self, name: str) -> Spec:
+        """Return the specification called `name`.
+
+        Raises:
+            WrongUsage: Nothing is called so.
+            BrokenExtension: The package that offers it cannot be used.
+        """
+        if name not in self._found:
+            self._found[name] = self._load(name)
+        return self._found[name]
+
+    def own(self) -> tuple[Spec, ...]:
+        """Return what discreet itself has, in order."""
+        if self.package is None:
+            return ()
+        package = import_module(self.package)
+        names = [module.name.replace("_", "-") for module in iter_modules(package.__path__)]
+        return tuple(sorted(map(self.get, names), key=lambda spec: (spec.position, spec.name)))
+
+    def all(self) -> tuple[Spec, ...]:
+        """Return everything that can be used, in order; see `broken` for the rest."""
+        added = [self._get_working(name) for name in self.names()[len(self.own()) :]]
+        found = [*self.own(), *(spec for spec in added if spec is not None)]
+        return tuple(sorted(found, key=lambda spec: (spec.position, spec.name)))
+
+    def broken(self) -> Mapping[str, str]:
+        """Return why what packages offer cannot be used, by name."""
+        reasons: dict[str, str] = {}
+        for name in self.names()[len(self.own()) :]:
+            try:
+                self.get(name)
+            except BrokenExtension as error:
+                reasons[name] = str(error)
+        return reasons
+
+    def _get_working(self, name: str) -> Spec | None:
+        try:
+            return self.get(name)
+        except BrokenExtension:
+            return None
+
+    def _load(self, name: str) -> Spec:
+        if self._has_own(name):
+            spec: Spec = import_module(f"{self.package}.{name.replace('-', '_')}").SPEC
+            return spec
+        offered = self._entry_points().get(name)
+        if offered is None:
+            near = did_you_mean(name, self.names())
+            raise WrongUsage(f"There is no {self.noun} '{name}'.{near}")
+        packages = " and ".join(sorted({_package_name(point) for point in offered}))
+        if len(offered) != 1:
+            raise BrokenExtension(
+                f"The packages {packages} offer the {self.noun} '{name}'. Uninstall all but one."
+            )
+        return self._import_spec(offered[0])
+
+    def _import_spec(self, point: EntryPoint) -> Spec:
+        """Import what a package offers; the text of its own error is withheld, it may quote data."""
+        start = (
+            f"The {self.noun} '{point.name}' of the package {_package_name(point)} cannot be used"
+        )
+        try:
+            spec = point.load()
+        except Exception as error:
+            reason = f"{start}: importing {point.value} raised {type(error).__name__}."
+            raise BrokenExtension(f"{reason} Update or uninstall the package.") from error
+        if not isinstance(spec, self.kind) or spec.name != point.name:
+            raise BrokenExtension(
+                f"{start}: {point.value} is no {self.kind.__name__} called '{point.name}'. Update or "
+                "uninstall the package."
+            )
+        return spec
+
+    def _has_own(self, name: str) -> bool:
+        if self.package is None or not name.replace("-", "").isalnum():
+            return False
+        return find_spec(f"{self.package}.{name.replace('-', '_')}") is not None
+
+    def _entry_points(self) -> Mapping[str, tuple[EntryPoint, ...]]:
+        return _find_entry_points(self.group)
+
+
+@cache
+def _find_entry_points(group: str) -> Mapping[str, tuple[EntryPoint, ...]]:
+    """Return the entry points of a group by name; a package that is installed twice counts once."""
+    found: dict[str, dict[tuple[str, str], EntryPoint]] = {}
+    for point in entry_points(group=group):
+        found.setdefault(point.name, {})[_package_name(point), point.value] = point
+    return {name: tuple(points.values()) for name, points in found.items()}
+
+
+def _package_name(point: EntryPoint) -> str:
+    return point.dist.name if point.dist is not None else point.module
+
+
+ATTACKS: ExtensionRegistry[AttackSpec] = ExtensionRegistry(
+    "discreet.attacks", "attack", AttackSpec, package="discreet.attack.specs"
+)

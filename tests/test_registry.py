@@ -1,0 +1,113 @@
+"""The registry: what discreet has, what installed packages add, and what a broken package breaks."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from discreet import registry
+from discreet.errors import BrokenExtension, WrongUsage
+from discreet.registry import ATTACKS
+
+SOUND = """
+from discreet.registry import AttackSpec
+
+SPEC = AttackSpec(name="rounding", summary="sums of rounded numbers", target="release")
+OTHER = AttackSpec(name="misnamed", summary="another name than its entry point", target="release")
+"""
+
+
+@pytest.fixture
+def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """Put a package with entry points on the path, as an installer does."""
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(registry, "_find_entry_points", registry._find_entry_points.__wrapped__)
+    ATTACKS._found.clear()
+
+    def write(package: str, code: str, **points: str) -> None:
+        (tmp_path / f"{package}.py").write_text(code, "utf-8")
+        info = tmp_path / f"{package}-1.0.dist-info"
+        info.mkdir()
+        (info / "METADATA").write_text(
+            f"Metadata-Version: 2.1\nName: {package}\nVersion: 1.0\n", "utf-8"
+        )
+        lines = [f"{name} = {place}" for name, place in points.items()]
+        (info / "entry_points.txt").write_text(
+            "\n".join(["[discreet.attacks]", *lines, ""]), "utf-8"
+        )
+
+    yield write
+    ATTACKS._found.clear()
+    for name in ("sound", "second", "broken"):
+        sys.modules.pop(name, None)
+
+
+def test_an_attack_of_an_installed_package_is_found(install):
+    install("sound", SOUND, rounding="sound:SPEC")
+    assert "rounding" in ATTACKS
+    assert ATTACKS.names()[-1] == "rounding"
+    assert ATTACKS.get("rounding").summary == "sums of rounded numbers"
+    assert ATTACKS.all()[-1].name == "rounding"
+
+
+def test_names_of_packages_are_known_without_importing_them(install):
+    install("sound", SOUND, rounding="sound:SPEC")
+    assert "rounding" in ATTACKS.names()
+    assert "sound" not in sys.modules
+
+
+def test_a_broken_package_is_named_and_breaks_nothing_else(install):
+    install("broken", "raise RuntimeError('Alice')", guessing="broken:SPEC")
+    with pytest.raises(BrokenExtension, match="'guessing' of the package broken") as raised:
+        ATTACKS.get("guessing")
+    assert "Alice" not in str(raised.value)
+    assert "guessing" not in [spec.name for spec in ATTACKS.all()]
+    assert list(ATTACKS.broken()) == ["guessing"]
+    assert ATTACKS.get("linkage").name == "linkage"
+
+
+def test_what_is_not_a_specification_of_that_name_is_refused(install):
+    install("sound", SOUND, rounding="sound:OTHER")
+    with pytest.raises(BrokenExtension, match="no AttackSpec called 'rounding'"):
+        ATTACKS.get("rounding")
+
+
+def test_two_packages_that_offer_one_name_are_both_named(install):
+    install("sound", SOUND, rounding="sound:SPEC")
+    install("second", SOUND, rounding="second:SPEC")
+    with pytest.raises(BrokenExtension, match="packages second and sound offer"):
+        ATTACKS.get("rounding")
+
+
+def test_a_package_cannot_replace_what_discreet_has(install):
+    install("sound", SOUND.replace("rounding", "linkage"), linkage="sound:SPEC")
+    assert ATTACKS.names().count("linkage") == 1
+    assert ATTACKS.get("linkage").tolerance == 0.05
+
+
+def test_an_unknown_name_is_answered_with_a_near_one():
+    with pytest.raises(WrongUsage, match=r"no attack 'linkag'\. Did you mean 'linkage'"):
+        ATTACKS.get("linkag")
+
+
+def test_reading_specifications_imports_nothing_heavy(run_python):
+    loaded = run_python(
+        "import sys; from discreet.registry import ATTACKS; ATTACKS.all();"
+        "print([name for name in ('numpy', 'duckdb', 'sqlglot', 'pyarrow', 'click') if name in sys.modules])"
+    )
+    assert loaded == "[]"
+
+
+@pytest.fixture
+def run_python():
+    import subprocess
+
+    def run(code: str) -> str:
+        done = subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, text=True, check=True
+        )
+        return done.stdout.strip()
+
+    return run
