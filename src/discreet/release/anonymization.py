@@ -72,7 +72,7 @@ def anonymize(  # noqa: PLR0913 -- the flags of the command
     seconds: float | None = None,
     key: bytes | None = None,
     expected: str | None = None,
-    earlier: Sequence[str] = (),
+    earlier: Sequence[str | EarlierRelease] = (),
     manifest: Path | None = None,
     registry: Registry | None = None,
     accept_risk: str | None = None,
@@ -180,7 +180,7 @@ def _make_gate(
     asked: model.TablePolicy,
     target: Target | None,
     *,
-    earlier: Sequence[str],
+    earlier: Sequence[str | EarlierRelease],
     manifest: Path | None,
     accepted: str | None,
 ) -> Gate:
@@ -188,7 +188,9 @@ def _make_gate(
     known = (
         earlier_releases(manifest, table=asked.name, output=output) if manifest is not None else ()
     )
-    named = tuple(EarlierRelease(place) for place in earlier)
+    named = tuple(
+        one if isinstance(one, EarlierRelease) else EarlierRelease(one) for one in earlier
+    )
     return Gate(asked, (*known, *named), accepted, refuses=target is not None)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pyarrow.parquet as pq
 import pytest
 
-from discreet.errors import AccessDenied, DiscreetError, StatementFailed
+from discreet.errors import AccessDenied, DiscreetError, RiskNotTolerated, StatementFailed
 from discreet.release import anonymization
 from discreet.serve.gateway import shown_views
 
@@ -82,7 +82,7 @@ def known(monkeypatch):
     found, make = [], anonymization.anonymize
 
     def watched(*arguments, earlier, **options):
-        found.append([pq.read_table(place).column_names for place in earlier])
+        found.append([pq.read_table(one.output).column_names for one in earlier])
         return make(*arguments, earlier=earlier, **options)
 
     monkeypatch.setattr(anonymization, "anonymize", watched)
@@ -129,3 +129,45 @@ def test_what_a_release_was_made_of_is_not_what_its_view_is_made_of_later(server
     for _ in range(2):
         assert len(list(shown_views.earlier_views(admin.session, {("public", "people")}))) == 1
         admin.run("DROP VIEW IF EXISTS first")
+
+
+@pytest.fixture
+def workers(server, connect):
+    """Somebody with a table of 64 people, whose age and area together tell their work."""
+    client = connect(server)
+    client.run("CREATE TABLE workers (id int PRIMARY KEY, age int, area int, work text)")
+    rows = ", ".join(f"({n}, {20 + n % 16 // 4}, {n % 4}, 'w{n % 16}')" for n in range(64))
+    client.run(f"INSERT INTO workers VALUES {rows}")
+    return client
+
+
+def test_views_that_publish_different_columns_of_a_table_are_attacked_together(workers):
+    workers.run(
+        "CREATE ANONYMIZED VIEW by_age AS SELECT age, work FROM workers "
+        "WITH (k = 8, quasi = 'age', sensitive = 'work', l = 2)"
+    )
+    with pytest.raises(RiskNotTolerated, match="composition"):
+        workers.run(
+            "CREATE ANONYMIZED VIEW by_area AS SELECT area, work FROM workers "
+            "WITH (k = 8, quasi = 'area', sensitive = 'work', l = 2)"
+        )
+
+
+def test_columns_that_only_earlier_views_publish_are_not_published(workers):
+    options = "sensitive = 'work', l = 2, accept_risk = 'a test')"
+    workers.run(
+        "CREATE ANONYMIZED VIEW by_age AS SELECT age, work FROM workers "
+        f"WITH (k = 8, quasi = 'age', {options}"
+    )
+    made = workers.run(
+        "CREATE ANONYMIZED VIEW by_area AS SELECT area, work FROM workers "
+        f"WITH (k = 8, quasi = 'area', {options}"
+    )
+    assert "not tried" not in made.notices[0].message
+    assert workers.run("SELECT * FROM by_area").table.column_names == ["area", "work"]
+    with pytest.raises(StatementFailed) as refused:
+        workers.run(
+            "CREATE ANONYMIZED VIEW other AS SELECT area, work FROM workers "
+            f"WITH (k = 8, quasi = 'area, age', {options}"
+        )
+    assert refused.value.sqlstate == "42703"

@@ -164,9 +164,9 @@ def test_an_anonymized_view_that_was_read_and_rolled_back_is_an_earlier_release(
     admin.run("ROLLBACK")
     session, base = admin.session, {("public", "patients")}
     (found,) = shown_views.rolled_back_views(session, base)
-    assert sorted(zip(*(column.to_pylist() for column in found.columns), strict=True)) == sorted(
-        shown
-    )
+    assert sorted(
+        zip(*(column.to_pylist() for column in found.rows.columns), strict=True)
+    ) == sorted(shown)
     assert list(shown_views.earlier_views(session, base)) == []
     admin.run("CREATE ANONYMIZED VIEW two WITH (k = 5) AS SELECT sex, diagnosis FROM patients")
     assert (

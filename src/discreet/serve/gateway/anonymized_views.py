@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 import secrets
 import tempfile
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
 import pyarrow.parquet as pq
+from sqlglot import exp
 
 from discreet.engines.connect import open_table
 from discreet.engines.engine import ArrowTable
@@ -20,18 +21,21 @@ from discreet.guard.access.authority import DEFAULT_SCHEMA, Name, RelationColumn
 from discreet.guard.rewrite.authorize import authorize_query
 from discreet.guard.statements.objects import CreateView
 from discreet.policy import model
+from discreet.release.history import EarlierRelease
+from discreet.release.options import AnonymizeOptions
 from discreet.release.release import Release
 from discreet.serve.gateway import engine_effects, shown_views
+from discreet.serve.gateway.attributes_of_earlier_views import add_attributes
 from discreet.serve.gateway.audit_draft import AuditDraft
 from discreet.serve.gateway.information_flow import require_level
 from discreet.serve.session import Notice, Outcome
 from discreet.sql import build
 
 if TYPE_CHECKING:
-    from discreet.release.options import AnonymizeOptions
     from discreet.serve.gateway.session import GatewaySession
 
 _OPTIONS = ("k", "l", "t", "quasi", "sensitive", "suppress", "method", "accept_risk")
+_QUERY = "the query"
 
 
 def create_anonymized_view(
@@ -55,12 +59,17 @@ def create_anonymized_view(
         source=house.source(session),
     )
     require_level(session, permitted.reads)
+    base = {touched.relation for touched in permitted.reads}
+    earlier = _list_earlier_views(session, base)
+    names = permitted.names
+    wanted = [name for view in earlier for name in _known_columns(session, view)]
+    permitted = add_attributes(session, statement.query, names, wanted) or permitted
     session.require_same(permitted.reads)
     for touched in permitted.reads:
         note.add_read(touched.relation, touched.columns)
     rows = session.transaction.read().query(permitted.tree, limit=house.settings.limits.rows)
-    base = {touched.relation for touched in permitted.reads}
-    made, table = _release(session, rows, statement.options, base)
+    asked = _AnonymizedQuery(rows, names, base, anonymize_options(statement.options), earlier)
+    made, table = _release(session, asked, accepted=statement.options.get("accept_risk"))
     columns = tuple(RelationColumn(name, "text") for name in table.column_names)
     applied = apply(
         session.authority,
@@ -69,40 +78,78 @@ def create_anonymized_view(
         revoke_scope=house.settings.revoke_scope,
         columns=columns,
     )
-    _store(session, statement, applied.authority, columns, table)
+    _store(session, statement, applied.authority, columns, table, quasi=asked.quasi(session))
     note.rows = table.num_rows
     note.reason = made.verdict
     return Outcome("CREATE VIEW", notices=(Notice("NOTICE", made.verdict),))
 
 
+@dataclass(frozen=True)
+class _AnonymizedQuery:
+    """The rows of a query, the columns of them to publish, and what they are attacked together with.
+
+    The other columns are attributes of the same people that earlier views publish.
+    """
+
+    rows: ArrowTable
+    names: tuple[str, ...]
+    base: set[Name]
+    wishes: AnonymizeOptions
+    earlier: Sequence[shown_views.ShownView]
+
+    def policy(self, session: GatewaySession) -> tuple[model.Policy | None, str | None]:
+        """Return the policy that decides what is published, and its table; none if nothing says."""
+        policy, name = _policy_for(session, self.base, self.names)
+        others = [one for one in self.rows.column_names if one not in self.names]
+        if not others:
+            return policy, name
+        table = policy.tables[name] if policy and name else model.TablePolicy(_QUERY, ())
+        unpublished = (model.ColumnPolicy(one, model.ColumnRole.IDENTIFIER) for one in others)
+        table = replace(table, columns=(*table.columns, *unpublished))
+        return replace(policy or model.Policy({}), tables={table.name: table}), table.name
+
+    def quasi(self, session: GatewaySession) -> tuple[str, ...]:
+        """Return the columns that outsiders are taken to know."""
+        if self.wishes.quasi is not None:
+            return tuple(self.wishes.quasi)
+        policy, name = _policy_for(session, self.base, self.names)
+        table = policy.tables[name] if policy and name else None
+        return tuple(table.with_role(model.ColumnRole.QUASI_IDENTIFIER)) if table else ()
+
+    def require_named(self, session: GatewaySession) -> None:
+        """Refuse options that name no column of the query, or that leave the adversary unknown."""
+        for name in (*(self.wishes.quasi or ()), *(self.wishes.sensitive or ())):
+            if name not in self.names:
+                raise StatementFailed("42703", f'column "{name}" is not in the query')
+        if self.wishes.quasi is None and _policy_for(session, self.base, self.names)[0] is None:
+            raise StatementFailed(
+                "22023",
+                "the quasi-identifiers are not known",
+                hint="Name them: WITH (k = 5, quasi = 'age, sex, zip', sensitive = 'diagnosis').",
+            )
+
+
 def _release(
-    session: GatewaySession, rows: ArrowTable, options: Mapping[str, str], base: set[Name]
+    session: GatewaySession, asked: _AnonymizedQuery, *, accepted: str | None
 ) -> tuple[Release, ArrowTable]:
     from discreet.release.anonymization import anonymize
 
-    policy, name = _policy_for(session, base, rows.column_names)
-    wishes = anonymize_options(options)
-    if policy is None and wishes.quasi is None:
-        raise StatementFailed(
-            "22023",
-            "the quasi-identifiers are not known",
-            hint="Name them: WITH (k = 5, quasi = 'age, sex, zip', sensitive = 'diagnosis').",
-        )
+    asked.require_named(session)
+    policy, name = asked.policy(session)
     with tempfile.TemporaryDirectory(
         prefix="discreet-release-", dir=session.server.scratch
     ) as place:
-        earlier = _write_earlier_views(session, base, Path(place))
-        output, source = Path(place) / "release.parquet", open_table(rows)
+        output, source = Path(place) / "release.parquet", open_table(asked.rows)
         try:
             made = anonymize(
-                replace(source, label=name or "the query"),
+                replace(source, label=name or _QUERY),
                 policy,
                 output=output,
-                wishes=wishes,
+                wishes=asked.wishes,
                 table=name,
                 suppressed="drop",
-                earlier=earlier,
-                accept_risk=options.get("accept_risk"),
+                earlier=_write_earlier_views(session, asked.earlier, Path(place)),
+                accept_risk=accepted,
             )
         finally:
             source.engine.close()
@@ -117,19 +164,41 @@ def _release(
     return made, type(found).from_arrays(texts, names=found.column_names)
 
 
-def _write_earlier_views(session: GatewaySession, base: set[Name], place: Path) -> list[str]:
-    """Write the rows of other anonymized views of the same tables into files, and return these."""
+def _list_earlier_views(
+    session: GatewaySession, base: set[Name]
+) -> tuple[shown_views.ShownView, ...]:
+    """Return the anonymized views of the same tables that are or were shown."""
+    return (
+        *shown_views.earlier_views(session, base),
+        *shown_views.rolled_back_views(session, base),
+    )
+
+
+def _known_columns(session: GatewaySession, view: shown_views.ShownView) -> Sequence[str]:
+    """Return what outsiders know of the people in a view: what is not recorded is all of it."""
+    if view.quasi is not None:
+        return view.quasi
+    tables = session.server.policy.tables.values() if session.server.policy else ()
+    secret = {name for table in tables for name in table.with_role(model.ColumnRole.SENSITIVE)}
+    return [name for name in view.columns if name not in secret]
+
+
+def _write_earlier_views(
+    session: GatewaySession, earlier: Sequence[shown_views.ShownView], place: Path
+) -> list[EarlierRelease]:
+    """Write the rows of earlier views into files, and return these."""
     connection = session.transaction.read()
-    tables = [connection.query(query) for query in shown_views.earlier_views(session, base)]
-    found: list[str] = []
-    for table in (*tables, *shown_views.rolled_back_views(session, base)):
-        found.append(str(place / f"earlier{len(found)}.parquet"))
-        pq.write_table(table, found[-1])
+    found: list[EarlierRelease] = []
+    for view in earlier:
+        rows = connection.query(view.rows) if isinstance(view.rows, exp.Query) else view.rows
+        path = str(place / f"earlier{len(found)}.parquet")
+        pq.write_table(rows, path)
+        found.append(EarlierRelease(path, quasi=view.quasi))
     return found
 
 
 def _policy_for(
-    session: GatewaySession, base: set[Name], names: list[str]
+    session: GatewaySession, base: set[Name], names: Sequence[str]
 ) -> tuple[model.Policy | None, str | None]:
     """Return the policy of the one table that the rows come from, for these columns."""
     policy = session.server.policy
@@ -154,8 +223,6 @@ def _policy_for(
 
 def anonymize_options(options: Mapping[str, str]) -> AnonymizeOptions:
     """Return the options of WITH (k = 5, …)."""
-    from discreet.release.options import AnonymizeOptions
-
     unknown = set(options) - set(_OPTIONS)
     if unknown:
         raise StatementFailed(
@@ -209,6 +276,8 @@ def _store(
     after: Any,
     columns: tuple[RelationColumn, ...],
     table: ArrowTable,
+    *,
+    quasi: Sequence[str],
 ) -> None:
     """Store the release as a separate table, which the view reads."""
     schema, name = statement.relation[0] or "public", statement.relation[1]
@@ -221,6 +290,6 @@ def _store(
     engine_effects.create_plain(session, stored)
     engine_effects.fill_new_table(session, stored, engine_effects.text_rows_query(table))
     known = replace(after, relations={**after.relations, stored.key: stored})
-    shown_views.record_shown_view(session, known, stored, table)
+    shown_views.record_shown_view(session, known, stored, table, quasi=quasi)
     session.transaction.change(known)
     session.definitions.append(statement.text)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import base64
 import io
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import pyarrow.parquet as pq
 from sqlglot import exp
@@ -21,8 +22,25 @@ if TYPE_CHECKING:
 _KIND = "withdrawn release"
 
 
+@dataclass(frozen=True)
+class ShownView:
+    """An anonymized view that was shown: its columns, its rows, and which columns outsiders know.
+
+    `quasi` is None where it was not recorded.
+    """
+
+    columns: tuple[str, ...]
+    rows: exp.Query | ArrowTable
+    quasi: tuple[str, ...] | None = None
+
+
 def record_shown_view(
-    session: GatewaySession, authority: Authority, relation: Relation, rows: ArrowTable
+    session: GatewaySession,
+    authority: Authority,
+    relation: Relation,
+    rows: ArrowTable,
+    *,
+    quasi: Sequence[str],
 ) -> None:
     """Store the rows of a new view and the tables they come from, independent of its name.
 
@@ -32,6 +50,7 @@ def record_shown_view(
     body = {
         "physical": list(relation.physical),
         "columns": [column.name for column in relation.columns],
+        "quasi": list(quasi),
         "base": sorted(list(name) for name in _base_relations(authority, relation.key)),
     }
     control, name = session.server.control, ".".join(relation.physical)
@@ -45,30 +64,39 @@ def _encode_rows(rows: ArrowTable) -> str:
     return base64.b64encode(sink.getvalue()).decode("ascii")
 
 
-def rolled_back_views(session: GatewaySession, base: set[Name]) -> Iterator[ArrowTable]:
-    """Return the rows of anonymized views of these tables that only their own transaction showed."""
+def rolled_back_views(session: GatewaySession, base: set[Name]) -> Iterator[ShownView]:
+    """Return the anonymized views of these tables that only their own transaction showed."""
     there = set(session.server.database.tables())
     there |= {relation.physical for relation in session.authority.relations.values()}
     for body in session.server.control.documents(_KIND).values():
         is_about = {tuple(name) for name in body["base"]} & base
         if is_about and "rows" in body and tuple(body["physical"]) not in there:
-            yield pq.read_table(io.BytesIO(base64.b64decode(body["rows"])))
+            rows = pq.read_table(io.BytesIO(base64.b64decode(body["rows"])))
+            yield ShownView(tuple(rows.column_names), rows, _recorded_quasi(body))
 
 
-def earlier_views(session: GatewaySession, base: set[Name]) -> Iterator[exp.Query]:
-    """Return the rows of every anonymized view of these tables that is or was shown, as queries."""
+def earlier_views(session: GatewaySession, base: set[Name]) -> Iterator[ShownView]:
+    """Return every anonymized view of these tables that is or was shown; its rows are a query."""
     authority, found = session.authority, dict[tuple[str, ...], list[str]]()
+    quasi = dict[tuple[str, ...], tuple[str, ...] | None]()
     for relation in authority.relations.values():
         if relation.kind == "anonymized" and _base_relations(authority, relation.key) & base:
             found[relation.physical] = [column.name for column in relation.columns]
     there = set(session.server.database.tables())
     for body in session.server.control.documents(_KIND).values():
         physical = tuple(body["physical"])
+        quasi[physical] = _recorded_quasi(body)
         if physical in there and {tuple(name) for name in body["base"]} & base:
             found.setdefault(physical, body["columns"])
     for physical, names in found.items():
         columns = [build.column(name) for name in names]
-        yield build.select(*columns, source=build.table(*physical))
+        rows = build.select(*columns, source=build.table(*physical))
+        yield ShownView(tuple(names), rows, quasi.get(physical))
+
+
+def _recorded_quasi(body: Mapping[str, Any]) -> tuple[str, ...] | None:
+    """Return the quasi-identifiers of a record; those of earlier versions have none."""
+    return None if body.get("quasi") is None else tuple(body["quasi"])
 
 
 def _base_relations(authority: Authority, name: Name) -> set[Name]:
