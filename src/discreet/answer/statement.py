@@ -9,6 +9,7 @@ from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
 from discreet.errors import InvalidQuestion, QuestionRefused
+from discreet.sql.allowed import extra_clauses
 from discreet.sql.bounded import TooLarge, parse_bounded
 
 DIALECT = "duckdb"
@@ -129,11 +130,10 @@ def check_clauses(node: exp.Expr) -> None:
     allowed = _CLAUSES.get(type(node))
     if allowed is None:
         return
-    for name, value in node.args.items():
-        if value and name not in allowed:
-            called = _CLAUSE_NAMES.get(name, name.strip("_").upper())
-            reason = _REASONS.get(name, "it is not supported.")
-            raise QuestionRefused(f"{called} is refused: {reason}")
+    for name in extra_clauses(node, allowed):
+        called = _CLAUSE_NAMES.get(name, name.strip("_").upper())
+        reason = _REASONS.get(name, "it is not supported.")
+        raise QuestionRefused(f"{called} is refused: {reason}")
 
 
 def _is_whole(node: object) -> bool:

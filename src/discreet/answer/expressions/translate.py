@@ -13,6 +13,7 @@ from discreet.answer.expressions.refusals import node_name, not_allowed, too_lar
 from discreet.answer.expressions.rules import RULES
 from discreet.answer.expressions.typed import TypedExpression, make_refusal, value_domain
 from discreet.engines.engine import Kind
+from discreet.sql.allowed import extra_clauses
 from discreet.sql.limits import TreeLimits, exceeded_limit
 
 Resolver = Callable[[exp.Column], TypedExpression]
@@ -54,7 +55,7 @@ def _visit_node(node: exp.Expr, resolve: Resolver) -> TypedExpression:
     if allowed is None:
         raise not_allowed(node)
     rule, names = allowed
-    extra = [name for name, value in node.args.items() if value and name not in names]
+    extra = extra_clauses(node, names)
     if extra:
         raise make_refusal(
             f"{node_name(node)} with {' and '.join(extra)} is not answered.", "Leave that out."

@@ -8,6 +8,7 @@ from sqlglot import exp
 
 from discreet.errors import StatementFailed
 from discreet.guard.rewrite.functions import FUNCTIONS, NAMED, REFUSED
+from discreet.sql.allowed import extra_clauses, given_clauses
 from discreet.sql.limits import check_size
 
 _BINARY = frozenset({"this", "expression"})
@@ -169,7 +170,7 @@ def _check_node(node: exp.Expr) -> None:
         if function is None:
             raise _unknown_node(node)
         allowed = frozenset(function.places) | _MARKS.get(type(node), _NONE)
-    for extra in sorted(_given_arguments(node) - (allowed or _NONE)):
+    for extra in sorted(extra_clauses(node, allowed or _NONE)):
         raise unsupported_feature(_CALLED.get(extra, extra.strip("_").replace("_", " ").upper()))
     near = _misplaced_keyword(node)
     if near is not None:
@@ -195,23 +196,19 @@ _COMPARED: dict[type[exp.Expr], str] = {
 
 def _misplaced_keyword(node: exp.Expr) -> str | None:
     """Return a word that PostgreSQL would not accept in its place, though sqlglot does."""
-    if isinstance(node, exp.SetOperation) and set(_ENDS) & _given_arguments(node.this):
+    if isinstance(node, exp.SetOperation) and set(_ENDS) & set(given_clauses(node.this)):
         return node.key.upper()
     if (
         isinstance(node, exp.Select)
-        and "joins" in _given_arguments(node)
-        and "from_" not in _given_arguments(node)
+        and "joins" in given_clauses(node)
+        and "from_" not in given_clauses(node)
     ):
         return "JOIN"
-    if isinstance(node, exp.Group) and not _given_arguments(node):
+    if isinstance(node, exp.Group) and not given_clauses(node):
         return "GROUP BY"
     if type(node) in _COMPARED and {type(node.this), type(node.expression)} & set(_COMPARED):
         return _COMPARED[type(node)]
     return None
-
-
-def _given_arguments(node: exp.Expr) -> set[str]:
-    return {name for name, value in node.args.items() if value not in (None, False, [])}
 
 
 def _check_name(node: exp.Anonymous) -> None:

@@ -10,6 +10,7 @@ from sqlglot.errors import SqlglotError
 
 from discreet.errors import StatementFailed
 from discreet.guard.statements.dialect import ClientPostgres
+from discreet.sql.allowed import extra_clauses
 from discreet.sql.limits import (
     SUBQUERIES,
     check_size,
@@ -65,8 +66,7 @@ def require_query_tree(tree: exp.Expr) -> exp.Query:
 def _select_values(values: exp.Values) -> exp.Select:
     """Return `SELECT * FROM (VALUES …)`, with its order and limit."""
     clauses = {name: values.args.get(name) for name in ("order", "limit", "offset", "with_")}
-    given = {name for name, value in values.args.items() if value not in (None, False, [])}
-    if given - {"expressions", *clauses}:
+    if extra_clauses(values, {"expressions", *clauses}):
         raise StatementFailed("0A000", "this VALUES is not supported here")
     rows = exp.Values(
         expressions=values.expressions,
