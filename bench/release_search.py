@@ -42,13 +42,13 @@ def problem(table: str, criteria: str, suppress: float) -> Problem:
         "le2": model.LDiversity(sensitive, 2, "entropy"),
         "t0.2": model.TCloseness(sensitive, 0.2),
     }
-    wishes = AnonymizeOptions(
+    options = AnonymizeOptions(
         quasi=quasi,
         sensitive=[sensitive],
         hierarchies=path.parent / "hierarchies",
         criteria=[known[name] for name in criteria.split("+")],
     )
-    asked = apply_options(None, wishes, name=path.stem)
+    asked = apply_options(None, options, name=path.stem)
     bound = bind_roles(open_table(str(path), delimiter=";"), policy=asked)
     return read_problem(
         group_cells(bound.subject), bound, asked.criteria, suppress=suppress

@@ -6,28 +6,28 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from discreet import errors
     from discreet.answer.answer import Answer
     from discreet.answer.curator import Curator
     from discreet.answer.curator import open_curator as open  # noqa: A004
+    from discreet.api.anonymize import anonymize
     from discreet.engines.connect import open_table
     from discreet.measure.assess import assess
     from discreet.measure.assessment import Assessment
     from discreet.policy.load import load_policy
     from discreet.policy.model import Policy
-    from discreet.release.anonymization import anonymize
-    from discreet.release.options import AnonymizeOptions
     from discreet.release.release import Release
 
 # Public names and where they live: imported on first use, so that `discreet --help` stays light.
 _HOMES = {
-    "AnonymizeOptions": "discreet.release.options",
     "Answer": "discreet.answer.answer",
     "Assessment": "discreet.measure.assessment",
     "Curator": "discreet.answer.curator",
     "Policy": "discreet.policy.model",
     "Release": "discreet.release.release",
-    "anonymize": "discreet.release.anonymization",
+    "anonymize": "discreet.api.anonymize",
     "assess": "discreet.measure.assess",
+    "errors": "discreet.errors",
     "load_policy": "discreet.policy.load",
     "open": "discreet.answer.curator",
     "open_table": "discreet.engines.connect",
@@ -37,7 +37,6 @@ _HOMES = {
 _CALLED = {"open": "open_curator"}
 
 __all__ = [
-    "AnonymizeOptions",
     "Answer",
     "Assessment",
     "Curator",
@@ -45,6 +44,7 @@ __all__ = [
     "Release",
     "anonymize",
     "assess",
+    "errors",
     "load_policy",
     "open",
     "open_table",
@@ -54,4 +54,9 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module 'discreet' has no attribute '{name}'")
-    return getattr(import_module(_HOMES[name]), _CALLED.get(name, name))
+    home = import_module(_HOMES[name])
+    return home if _HOMES[name] == f"discreet.{name}" else getattr(home, _CALLED.get(name, name))
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -156,7 +156,7 @@ def test_its_price_is_part_of_the_question(noise: Any) -> None:
 def test_explain_says_what_it_costs_before_anything_is_spent() -> None:
     with _curator({1: 1}) as curator:
         plan, text = curator.plan(BY_REGION, epsilon=1)
-        assert curator.explain(plan, text).cut_epsilon == 0.05
+        assert curator.explain_plan(plan, text).cut_epsilon == 0.05
         bare, text = curator.plan(BY_REGION, epsilon=1, cut_share=0)
         assert explain_plan(bare, question=text).cut_epsilon == 0.0
 

@@ -61,7 +61,7 @@ def shown(path: Path, policy: str | None = POLICY) -> list[str]:
         for question in QUESTIONS:
             try:
                 plan, text = curator.plan(question, epsilon=1)
-                found = curator.explain(plan, text)
+                found = curator.explain_plan(plan, text)
                 told.append(json.dumps([found.to_dict(), str(curator.shape(plan))], default=str))
             except DiscreetError as error:
                 told.append(f"{error.code}: {error}")
@@ -414,7 +414,7 @@ def planned(source: object) -> list[str]:
         for question in OF_NUMBERS:
             try:
                 plan, text = curator.plan(question.replace("people", name), epsilon=1)
-                found = curator.explain(plan, text).to_dict()
+                found = curator.explain_plan(plan, text).to_dict()
                 kept = {
                     key: found[key] for key in ("expected", "price", "cautions") if key in found
                 }
@@ -515,7 +515,7 @@ def shown_of(frame: Any, kind: str) -> list[str]:
         for question in FRAME_QUESTIONS:
             try:
                 plan, text = curator.plan(question, epsilon=1)
-                found = curator.explain(plan, text)
+                found = curator.explain_plan(plan, text)
                 told.append(json.dumps([found.to_dict(), str(curator.shape(plan))], default=str))
             except DiscreetError as error:
                 told.append(f"{error.code}: {error}")

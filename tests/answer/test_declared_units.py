@@ -16,7 +16,7 @@ import discreet
 from discreet.answer.catalog import require_unit
 from discreet.engines.connect import open_table
 from discreet.errors import UndeclaredUnit
-from discreet.measure.profile import draft_policy
+from discreet.measure.profile import draft_tables
 from discreet.policy.load import parse_policy
 from discreet.policy.write import dump_policy
 
@@ -76,7 +76,7 @@ def test_a_declared_unit_is_believed(unit: str) -> None:
     curator = hold({"visits": VISITS}, policy(unit, "patient_id: identifier, cost: sensitive"))
     plan, text = curator.plan(COUNT, epsilon=1)
     assert not any(
-        "taken for another person" in line for line in curator.explain(plan, text).cautions
+        "taken for another person" in line for line in curator.explain_plan(plan, text).cautions
     )
 
 
@@ -127,7 +127,7 @@ def drafted(folder: Path, **tables: pa.Table) -> dict[str, object]:
     for name, table in tables.items():
         csv.write_csv(table, folder / f"{name}.csv")
     opened = [open_table(folder / f"{name}.csv") for name in tables]
-    text = draft_policy(opened).to_yaml()
+    text = draft_tables(opened).to_yaml()
     return {"text": text, **parse_policy(text).tables}
 
 
@@ -174,7 +174,7 @@ def test_what_init_drafts_for_a_file_is_how_questions_read_it(tmp_path: Path) ->
     rows = "".join(f"Müller, {n};{1 + n % 28:02}.{1 + n % 12:02}.1990;{n},5\n" for n in range(40))
     path.write_bytes(("name, first;born;pay\n" + rows).encode("latin-1"))
     opened = open_table(path, encoding="latin-1")
-    said = parse_policy(draft_policy([opened], sources=[str(path)]).to_yaml()).tables["people"]
+    said = parse_policy(draft_tables([opened], sources=[str(path)]).to_yaml()).tables["people"]
     assert said.reading.encoding == "latin-1"
     assert said.column("born").kind == "date"
     assert said.column("born").format == "%d.%m.%Y"

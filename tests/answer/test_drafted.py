@@ -12,7 +12,7 @@ from discreet.answer.question_key import question_key
 from discreet.engines.connect import open_table
 from discreet.engines.engine import Table
 from discreet.errors import NoBounds, QuestionRefused
-from discreet.measure.profile import draft_policy
+from discreet.measure.profile import draft_tables
 from discreet.policy.load import parse_policy
 
 PEOPLE = pa.table(
@@ -29,7 +29,7 @@ OF_BOUNDS = ["sum(salary)", "avg(age)", "median(salary)", "max(salary)", "sum(sa
 def _draft(data: pa.Table) -> str:
     found = open_table(data)
     table = Table(found.engine, found.relation, found.columns, "people")
-    return draft_policy([table]).to_yaml()
+    return draft_tables([table]).to_yaml()
 
 
 def _refusal(question: str, policy: str, data: pa.Table = PEOPLE, **options: Any) -> str:

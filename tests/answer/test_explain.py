@@ -42,7 +42,7 @@ def curator() -> Curator:
 def explained(curator: Curator):
     def call(question: str, *, delta: float = 0, epsilon: float = 1, **options) -> Explanation:
         plan, text = curator.plan(question, epsilon=epsilon, delta=delta)
-        return curator.explain(plan, text, **options)
+        return curator.explain_plan(plan, text, **options)
 
     return call
 

@@ -95,7 +95,7 @@ def test_an_id_names_the_account_and_decides_before_a_row_is_read(folder: Path):
         held = curator.catalog.find("t")
         held.table.engine.stream = looked.append
         plan, text = curator.plan("SELECT count(*) FROM t", epsilon=1)
-        told = curator.explain(plan, text)
+        told = curator.explain_plan(plan, text)
     assert set(told.remaining["accounts"]) == {"table:people-1234"}
     assert not looked
     assert accounts(ask(source, policy)) == {"table:people-1234"}
@@ -109,12 +109,12 @@ def test_explain_reads_no_row_and_says_that_the_account_is_found_when_asking(fol
     with open_curator(copy, ledger="ledger.db") as curator:
         curator.catalog.find("copy").table.engine.stream = None
         plan, text = curator.plan("SELECT count(*) FROM copy", epsilon=1)
-        told = curator.explain(plan, text)
+        told = curator.explain_plan(plan, text)
     assert any("only then rows are read" in caution for caution in told.cautions)
     assert any("people.csv" in caution for caution in ask(copy).cautions)
     with open_curator(copy, ledger="ledger.db") as curator:
         plan, text = curator.plan("SELECT count(*) FROM copy", epsilon=1)
-        told = curator.explain(plan, text)
+        told = curator.explain_plan(plan, text)
     assert told.remaining["epsilon"] == 8
     assert any("people.csv" in caution for caution in told.cautions)
 

@@ -92,7 +92,7 @@ def test_they_are_paid_for_once_and_the_same_question_is_free() -> None:
 def test_what_is_planned_and_explained_reads_no_row() -> None:
     with _curator() as curator:
         plan, text = curator.plan(SUM, epsilon=1)
-        found = curator.explain(plan, text)
+        found = curator.explain_plan(plan, text)
         assert curator.engine.queries == []
     assert found.epsilon == 1
     assert [item.standard_error for item in found.expected] == [None]

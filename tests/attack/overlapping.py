@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 from pyarrow import csv
 
 from discreet.policy import model
-from discreet.release.anonymization import anonymize
+from discreet.release.anonymization import anonymize_source
 from discreet.release.options import AnonymizeOptions
 
 if TYPE_CHECKING:
@@ -59,13 +59,15 @@ def draw(adult: pa.Table, *, rows: int, chance: np.random.Generator) -> Drawn:
 
 
 def publish(table: pa.Table, path: Path, *, k: int, sensitive: str = "occupation") -> Path:
-    wishes = AnonymizeOptions(
+    options = AnonymizeOptions(
         quasi=QUASI,
         sensitive=[sensitive],
         criteria=[model.KAnonymity(k)],
         method="mondrian",
     )
-    anonymize(table, output=path, wishes=wishes, force=True, accept_risk="it is to be attacked")
+    anonymize_source(
+        table, output=path, options=options, force=True, accept_risk="it is to be attacked"
+    )
     return path
 
 

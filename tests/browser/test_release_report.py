@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from discreet.policy import model
-from discreet.release.anonymization import anonymize
+from discreet.release.anonymization import anonymize_source
 from discreet.release.options import AnonymizeOptions
 from discreet.report.release import write_release_report
 
@@ -39,12 +39,12 @@ OVERLAPPING = """
 @pytest.fixture(scope="module")
 def tab(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Tab:
     path = tmp_path_factory.mktemp("release") / "report.html"
-    wishes = AnonymizeOptions(
+    options = AnonymizeOptions(
         quasi=["birth_date", "sex", "postcode"],
         sensitive=["insurance"],
         criteria=[model.KAnonymity(5)],
     )
-    found = anonymize(HOSPITAL / "patients.csv", wishes=wishes, frontier=True)
+    found = anonymize_source(HOSPITAL / "patients.csv", options=options, frontier=True)
     write_release_report(found, path)
     return browser.open(path)
 

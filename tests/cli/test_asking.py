@@ -78,7 +78,7 @@ def test_the_error_that_is_foretold_is_that_of_the_answer():
     question = "SELECT sex, count(*) AS n, sum(pay) AS s, avg(pay) AS m FROM data GROUP BY sex"
     with open_curator(people(), parse_policy(POLICY)) as curator:
         plan, text = curator.plan(question, epsilon=1)
-        foretold = curator.explain(plan, text, size=1000)
+        foretold = curator.explain_plan(plan, text, size=1000)
         answer: Answer = curator.ask(question, epsilon=1)
     count, total, mean = (item.standard_error for item in foretold.expected)
     told = [error.standard_error for error in answer.error[0][1:] if error is not None]

@@ -15,7 +15,7 @@ from discreet.policy import model
 from discreet.policy.hierarchies.calendar import Calendar
 from discreet.policy.hierarchies.intervals import Intervals
 from discreet.policy.model import ColumnPolicy, ColumnRole, Policy
-from discreet.release.anonymization import anonymize
+from discreet.release.anonymization import anonymize_source
 
 QUASI = ColumnRole.QUASI_IDENTIFIER
 COLUMNS = (
@@ -71,9 +71,9 @@ def on(engine, table: pa.Table) -> Table:
 def test_a_release_is_the_same_file_on_every_engine(any_engine, tmp_path, method, has_notes):
     table = people(has_notes=has_notes)
     wanted = policy(method, has_notes=has_notes, suppress=0.2)
-    found = anonymize(on(any_engine, table), wanted, output=tmp_path / "there.csv")
+    found = anonymize_source(on(any_engine, table), wanted, output=tmp_path / "there.csv")
     here = DuckDB()
-    expected = anonymize(on(here, table), wanted, output=tmp_path / "here.csv")
+    expected = anonymize_source(on(here, table), wanted, output=tmp_path / "here.csv")
     here.close()
     assert (tmp_path / "there.csv").read_bytes() == (tmp_path / "here.csv").read_bytes()
     assert found.sha256 == expected.sha256

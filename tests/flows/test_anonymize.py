@@ -471,13 +471,15 @@ def frame_of(crowd: Path) -> pd.DataFrame:
 
 def released(frame: object, folder: Path, name: str = "frame.parquet") -> pl.DataFrame:
     from discreet.policy.model import KAnonymity
-    from discreet.release.anonymization import anonymize
+    from discreet.release.anonymization import anonymize_source
     from discreet.release.options import AnonymizeOptions
 
-    wishes = AnonymizeOptions(
+    options = AnonymizeOptions(
         quasi=["age", "sex", "zip"], sensitive=["ill"], criteria=[KAnonymity(3)]
     )
-    found = anonymize(frame, wishes=wishes, output=folder / name, force=True, accept_risk="a test")
+    found = anonymize_source(
+        frame, options=options, output=folder / name, force=True, accept_risk="a test"
+    )
     assert found.k is not None
     assert found.k >= 3
     return pl.read_parquet(folder / name)

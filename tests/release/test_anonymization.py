@@ -20,7 +20,7 @@ from discreet.policy import model
 from discreet.policy.hierarchies.intervals import Intervals
 from discreet.policy.hierarchies.tree import build_taxonomy
 from discreet.policy.model import ColumnPolicy, ColumnRole, Policy
-from discreet.release.anonymization import anonymize
+from discreet.release.anonymization import anonymize_source
 from discreet.release.options import AnonymizeOptions
 
 if TYPE_CHECKING:
@@ -80,7 +80,9 @@ def table_of(rows: list[tuple]) -> pa.Table:
 def release(
     rows: list[tuple], wanted: Policy, folder: str, name: str = "out.csv", **options: Any
 ) -> Release:
-    return anonymize(table_of(rows), wanted, output=Path(folder) / name, force=True, **options)
+    return anonymize_source(
+        table_of(rows), wanted, output=Path(folder) / name, force=True, **options
+    )
 
 
 SMALL = settings(
@@ -198,7 +200,7 @@ def test_the_order_of_rows_leaves_no_trace(method, rows, chance):
 
 def test_people_who_share_nothing_are_one_class():
     rows = [(20, 1, "F", "clerk", "flu"), (59, 8, "M", "sailor", "gout")]
-    found = anonymize(table_of(rows), policy(model.KAnonymity(2)))
+    found = anonymize_source(table_of(rows), policy(model.KAnonymity(2)))
     assert (found.k, found.classes, found.suppressed, found.loss) == (2, 1, 0, 1.0)
 
 
@@ -208,7 +210,7 @@ def test_units_are_counted_once():
     table = table_of(rows).append_column("id", [[1] * 10 + [2, 3]])
     wanted = policy(model.KAnonymity(3), unit="id")
     with TemporaryDirectory() as folder:
-        found = anonymize(table, wanted, accept_risk=TEST, output=Path(folder) / "out.csv")
+        found = anonymize_source(table, wanted, accept_risk=TEST, output=Path(folder) / "out.csv")
         header = (Path(folder) / "out.csv").read_text().splitlines()[0]
     assert (found.k, found.classes, found.people) == (3, 1, 3)
     assert "id" not in header.split(",")
@@ -243,22 +245,22 @@ def test_an_output_is_not_replaced_without_force(tmp_path):
     place.write_text("mine\n")
     rows = [(30, 1, "F", "clerk", "flu")] * 5
     with pytest.raises(OutputRefused, match="--force"):
-        anonymize(table_of(rows), policy(model.KAnonymity(2)), output=place)
+        anonymize_source(table_of(rows), policy(model.KAnonymity(2)), output=place)
     assert place.read_text() == "mine\n"
 
 
 def test_a_column_that_looks_like_an_identifier_is_left_out_unless_it_has_a_role():
     rows = [(30 + i % 3, 1, "F", "clerk", "flu") for i in range(30)]
     people = table_of(rows).append_column("email", [[f"p{i}@example.org" for i in range(30)]])
-    wishes = AnonymizeOptions(quasi=["age"], sensitive=["ill"], criteria=[model.KAnonymity(5)])
-    found = anonymize(people, wishes=wishes)
+    options = AnonymizeOptions(quasi=["age"], sensitive=["ill"], criteria=[model.KAnonymity(5)])
+    found = anonymize_source(people, options=options)
     assert {"email", "name"} <= set(found.left_out)
     assert any("looks like an identifier" in caution for caution in found.cautions)
 
 
 def test_a_population_criterion_needs_a_population():
     with pytest.raises(WrongUsage, match="--against"):
-        anonymize(table_of([(30, 1, "F", "clerk", "flu")] * 3), policy(model.KMap(2)))
+        anonymize_source(table_of([(30, 1, "F", "clerk", "flu")] * 3), policy(model.KMap(2)))
 
 
 @settings(SMALL, max_examples=3)
@@ -269,7 +271,7 @@ def test_k_map_and_presence_are_enforced_against_the_population(rows, others):
     with TemporaryDirectory() as folder:
         place = Path(folder) / "out.csv"
         try:
-            found = anonymize(table_of(rows), wanted, output=place, against=population)
+            found = anonymize_source(table_of(rows), wanted, output=place, against=population)
         except CriteriaUnreachable:
             assert not place.exists()
             return
@@ -281,11 +283,11 @@ def test_k_map_and_presence_are_enforced_against_the_population(rows, others):
 def test_columns_named_as_ours_are_released_as_they_are(tmp_path, unit):
     named = {"Discreet Class": ["a", "b"] * 4, "discreet copies": ["c", "d"] * 4}
     people = pa.table({"age": [1, 1, 2, 2] * 2, "who": range(8), **named})
-    wishes = AnonymizeOptions(
+    options = AnonymizeOptions(
         quasi=["age"], sensitive=list(named), unit=unit, criteria=[model.KAnonymity(4)]
     )
-    discreet.anonymize(
-        people, wishes=wishes, accept_risk=TEST, output=tmp_path / "released.parquet"
+    anonymize_source(
+        people, options=options, accept_risk=TEST, output=tmp_path / "released.parquet"
     )
     released = pyarrow.parquet.read_table(tmp_path / "released.parquet")
     left_out = ["who"] if unit else []
@@ -296,10 +298,10 @@ def test_columns_named_as_ours_are_released_as_they_are(tmp_path, unit):
 def test_labels_that_read_alike_are_not_told_apart_by_the_order_of_rows(tmp_path):
     # The value `*` stays a value, and the two others become the label `*`.
     people = pa.table({"zip": ["*", "*", "x", "y"], "sex": ["F"] * 4, "ill": ["b", "d", "a", "c"]})
-    wishes = AnonymizeOptions(
+    options = AnonymizeOptions(
         quasi=["zip", "sex"], sensitive=["ill"], criteria=[model.KAnonymity(2)]
     )
-    discreet.anonymize(people, wishes=wishes, accept_risk=TEST, output=tmp_path / "released.csv")
+    anonymize_source(people, options=options, accept_risk=TEST, output=tmp_path / "released.csv")
     released = pyarrow.csv.read_csv(tmp_path / "released.csv")
     assert released["zip"].to_pylist() == ["*"] * 4
     assert released["ill"].to_pylist() == ["a", "b", "c", "d"]
@@ -308,8 +310,8 @@ def test_labels_that_read_alike_are_not_told_apart_by_the_order_of_rows(tmp_path
 def test_a_class_as_hidden_as_suppressed_rows_stands_among_them(tmp_path):
     # The row that was `*` before is suppressed, those of x and y are a class called `*`.
     people = pa.table({"zip": ["*", "*", "x", "y"], "ill": ["b", "d", "a", "c"]})
-    wishes = AnonymizeOptions(quasi=["zip"], sensitive=["ill"], criteria=[model.KAnonymity(2)])
-    discreet.anonymize(people, wishes=wishes, accept_risk=TEST, output=tmp_path / "released.csv")
+    options = AnonymizeOptions(quasi=["zip"], sensitive=["ill"], criteria=[model.KAnonymity(2)])
+    anonymize_source(people, options=options, accept_risk=TEST, output=tmp_path / "released.csv")
     released = pyarrow.csv.read_csv(tmp_path / "released.csv")
     assert released["ill"].to_pylist() == ["a", "b", "c", "d"]
 
@@ -318,11 +320,11 @@ def test_a_class_as_hidden_as_suppressed_rows_stands_among_them(tmp_path):
 def test_a_release_of_nobody_is_out_of_reach(tmp_path, suppressed):
     people = pa.table({"age": [1], "ill": ["flu"]})
     criteria = [model.AlphaK("ill", 0.5, 2)]
-    wishes = AnonymizeOptions(quasi=["age"], sensitive=["ill"], criteria=criteria, suppress=1.0)
+    options = AnonymizeOptions(quasi=["age"], sensitive=["ill"], criteria=criteria, suppress=1.0)
     with pytest.raises(CriteriaUnreachable):
-        anonymize(
+        anonymize_source(
             people,
-            wishes=wishes,
+            options=options,
             accept_risk=TEST,
             output=tmp_path / "out.csv",
             suppressed=suppressed,
@@ -338,11 +340,13 @@ def test_columns_without_labels_are_compared_with_the_population(tmp_path, name,
     people = pa.table({"zip": zips, "year": ["1967"] * 4, "ill": list("abcd")})
     population = pa.concat_tables([people] * 2)
     criteria = [model.KMap(4 if suppress else 2)]
-    wishes = AnonymizeOptions(
+    options = AnonymizeOptions(
         quasi=["zip", "year"], sensitive=["ill"], criteria=criteria, suppress=suppress
     )
     output = tmp_path / name if name else None
-    found = anonymize(people, wishes=wishes, accept_risk=TEST, output=output, against=population)
+    found = anonymize_source(
+        people, options=options, accept_risk=TEST, output=output, against=population
+    )
     assert (found.criteria[0].holds, found.suppressed) == (True, 1 if suppress else 0)
     assert found.criteria[0].reached == (6 if suppress else 2)
 
@@ -350,9 +354,11 @@ def test_columns_without_labels_are_compared_with_the_population(tmp_path, name,
 def test_suppressed_rows_of_too_few_people_are_left_out_however_many_they_are():
     who = [9, 9, 9, 9, *range(8)]
     people = pa.table({"who": who, "zip": ["*"] * 4 + ["a"] * 4 + ["b"] * 4})
-    wishes = AnonymizeOptions(quasi=["zip"], unit="who", criteria=[model.KAnonymity(3)])
-    assert anonymize(people, wishes=wishes).withheld == 4
-    two = anonymize(people, wishes=AnonymizeOptions(quasi=["zip"], criteria=[model.KAnonymity(3)]))
+    options = AnonymizeOptions(quasi=["zip"], unit="who", criteria=[model.KAnonymity(3)])
+    assert anonymize_source(people, options=options).withheld == 4
+    two = anonymize_source(
+        people, options=AnonymizeOptions(quasi=["zip"], criteria=[model.KAnonymity(3)])
+    )
     assert (two.suppressed, two.withheld) == (4, 0)
 
 
@@ -361,10 +367,10 @@ def test_rows_of_which_nothing_is_told_are_within_the_limit(tmp_path, suppress, 
     # Hiding (b, y) and (c, z) in one class would lose less than placing each beside its like.
     pairs = [*["bw"] * 3, *["qz"] * 3, "by", "cz"]
     people = pa.table({name: [pair[i] for pair in pairs] for i, name in enumerate(("one", "two"))})
-    wishes = AnonymizeOptions(
+    options = AnonymizeOptions(
         quasi=["one", "two"], criteria=[model.KAnonymity(2)], suppress=suppress
     )
-    found = anonymize(people, wishes=wishes, accept_risk=TEST, output=tmp_path / "out.csv")
+    found = anonymize_source(people, options=options, accept_risk=TEST, output=tmp_path / "out.csv")
     again = discreet.assess(tmp_path / "out.csv", quasi=["one", "two"], depth=0)
     assert (found.suppressed, again.suppressed, again.k) == (hidden, hidden, 2 if hidden else 4)
     assert not any("in a class whose every" in caution for caution in found.cautions)
@@ -373,8 +379,8 @@ def test_rows_of_which_nothing_is_told_are_within_the_limit(tmp_path, suppress, 
 @pytest.mark.parametrize("method", ["local", "cells", "relaxed-mondrian"])
 def test_a_class_called_by_stars_alone_is_counted_in_a_caution(method):
     people = pa.table({"zip": [*"aaabbb", "c", "d"]})
-    wishes = AnonymizeOptions(quasi=["zip"], criteria=[model.KAnonymity(2)], method=method)
-    found = anonymize(people, wishes=wishes)
+    options = AnonymizeOptions(quasi=["zip"], criteria=[model.KAnonymity(2)], method=method)
+    found = anonymize_source(people, options=options)
     assert (found.k, found.classes, found.suppressed) == (2, 3, 0)
     assert any(
         caution.startswith("2 rows are in a class whose every") for caution in found.cautions
@@ -393,7 +399,7 @@ def test_rows_left_out_change_what_classes_are_compared_with(method, has_units, 
     table = table_of(rows).append_column("id", [[i // 2 for i in range(len(rows))]])
     with TemporaryDirectory() as folder:
         place = Path(folder) / "out.csv"
-        found = anonymize(table, wanted, accept_risk=TEST, output=place, suppressed="drop")
+        found = anonymize_source(table, wanted, accept_risk=TEST, output=place, suppressed="drop")
     assert all(verdict.holds for verdict in found.criteria)
     assert found.suppressed <= len(rows) // 2
 
@@ -405,10 +411,10 @@ def test_columns_without_labels_keep_their_types(tmp_path, copies):
     columns = {f"c{i}": pa.array([0, 1] * 2 * copies).cast(kind) for i, kind in enumerate(types)}
     secret = pa.array([0.1, 0.2, 0.3, 0.4] * copies, pa.float32())
     people = pa.table({**columns, "secret": secret})
-    wishes = AnonymizeOptions(
+    options = AnonymizeOptions(
         quasi=list(columns), sensitive=["secret"], criteria=[model.KAnonymity(2)]
     )
-    anonymize(people, wishes=wishes, accept_risk=TEST, output=tmp_path / "out.parquet")
+    anonymize_source(people, options=options, accept_risk=TEST, output=tmp_path / "out.parquet")
     released = pyarrow.parquet.read_table(tmp_path / "out.parquet")
     assert released.schema.types == people.schema.types
     assert sorted(released["secret"].to_pylist()) == sorted(people["secret"].to_pylist())
@@ -417,8 +423,8 @@ def test_columns_without_labels_keep_their_types(tmp_path, copies):
 def test_a_column_that_the_policy_protects_is_not_published_in_silence():
     rows = [(30 + i % 2, 1, "F", "clerk", "flu") for i in range(4)]
     wanted = policy(model.KAnonymity(2))
-    told = anonymize(
-        table_of(rows), wanted, wishes=AnonymizeOptions(quasi=["age", "pay", "job"])
+    told = anonymize_source(
+        table_of(rows), wanted, options=AnonymizeOptions(quasi=["age", "pay", "job"])
     ).cautions
     assert any("though the policy protects it: 'sex'." in caution for caution in told)
-    assert not any("protects" in c for c in anonymize(table_of(rows), wanted).cautions)
+    assert not any("protects" in c for c in anonymize_source(table_of(rows), wanted).cautions)

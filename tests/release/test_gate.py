@@ -14,7 +14,7 @@ from discreet.errors import RiskNotTolerated, WrongUsage
 from discreet.measure.assess import assess
 from discreet.policy import model
 from discreet.policy.model import ColumnPolicy, ColumnRole, KAnonymity, Policy
-from discreet.release.anonymization import anonymize
+from discreet.release.anonymization import anonymize_source
 from discreet.release.history import earlier_releases
 from discreet.release.manifest import write_manifest
 from discreet.release.options import AnonymizeOptions
@@ -47,7 +47,7 @@ def policy(tolerance: dict[str, float] = ANYTHING, *, k: int = 3) -> Policy:
 
 
 def test_a_release_that_tolerates_all_tells_what_attacks_learn(tmp_path: Path):
-    found = anonymize(PEOPLE, policy(), output=tmp_path / "out.csv", table="people")
+    found = anonymize_source(PEOPLE, policy(), output=tmp_path / "out.csv", table="people")
     learned = {one.attack: one.rate for one in found.findings}
     assert learned["homogeneity"] == 0.5
     assert learned["linkage"] == 0
@@ -56,7 +56,7 @@ def test_a_release_that_tolerates_all_tells_what_attacks_learn(tmp_path: Path):
 
 def test_what_tells_more_than_is_tolerated_is_kept_back(tmp_path: Path):
     with pytest.raises(RiskNotTolerated, match="homogeneity of ill learns 50") as refused:
-        anonymize(
+        anonymize_source(
             PEOPLE,
             policy({"homogeneity": 0.1, "default": 1.0}),
             output=tmp_path / "out.csv",
@@ -70,12 +70,12 @@ def test_what_was_there_before_stays_when_a_release_is_kept_back(tmp_path: Path)
     place = tmp_path / "out.csv"
     place.write_text("before", "utf-8")
     with pytest.raises(RiskNotTolerated):
-        anonymize(PEOPLE, policy({"default": 0}), output=place, table="people", force=True)
+        anonymize_source(PEOPLE, policy({"default": 0}), output=place, table="people", force=True)
     assert place.read_text("utf-8") == "before"
 
 
 def test_a_risk_may_be_accepted_with_a_reason(tmp_path: Path):
-    found = anonymize(
+    found = anonymize_source(
         PEOPLE,
         policy({"homogeneity": 0.1, "default": 1.0}),
         output=tmp_path / "out.csv",
@@ -87,7 +87,7 @@ def test_a_risk_may_be_accepted_with_a_reason(tmp_path: Path):
 
 
 def test_a_reason_is_kept_only_where_it_was_needed(tmp_path: Path):
-    found = anonymize(
+    found = anonymize_source(
         PEOPLE,
         policy({"homogeneity": 0.9, "default": 1.0}),
         output=tmp_path / "out.csv",
@@ -102,14 +102,16 @@ def test_the_manifest_does_not_say_whether_a_reason_was_needed(tmp_path: Path):
     for homogeneity in (0.1, 0.9):
         allowed = policy({"homogeneity": homogeneity, "default": 1.0})
         place = tmp_path / f"{homogeneity}.csv"
-        found = anonymize(PEOPLE, allowed, output=place, table="people", accept_risk="agreed")
+        found = anonymize_source(
+            PEOPLE, allowed, output=place, table="people", accept_risk="agreed"
+        )
         write_manifest(tmp_path / "m.json", found, arguments={"accept_risk": "agreed"})
         told.append(json.loads((tmp_path / "m.json").read_text())["release"]["accepted_risk"])
     assert told == ["agreed", "agreed"]
 
 
 def test_a_dry_run_tells_and_refuses_nothing():
-    found = anonymize(PEOPLE, policy({"homogeneity": 0.1, "default": 1.0}), table="people")
+    found = anonymize_source(PEOPLE, policy({"homogeneity": 0.1, "default": 1.0}), table="people")
     assert [one.attack for one in found.findings if one.exceeds] == ["homogeneity"]
 
 
@@ -125,7 +127,7 @@ def test_an_earlier_release_of_the_same_people_is_attacked_together_with_this_on
     before.write_text("age,ill\n" + "".join(f'"{label}",{ill}\n' for label, ill in told), "utf-8")
     wanted = policy({"composition": 0.0, "default": 1.0}).tables["people"]
     with pytest.raises(RiskNotTolerated, match="composition"):
-        anonymize(
+        anonymize_source(
             pa.table({"age": [31, 32, 33, 51, 52, 53], "ill": ills}),
             Policy({"people": replace(wanted, columns=wanted.columns[:2])}),
             output=tmp_path / "out.csv",
@@ -136,7 +138,7 @@ def test_an_earlier_release_of_the_same_people_is_attacked_together_with_this_on
 
 
 def test_a_release_that_is_gone_is_said_not_to_have_been_tried(tmp_path: Path):
-    found = anonymize(
+    found = anonymize_source(
         PEOPLE, policy(), output=tmp_path / "out.csv", table="people", earlier=["gone.csv"]
     )
     assert any("gone.csv was not tried" in caution for caution in found.cautions)
@@ -169,8 +171,8 @@ def published(place: Path, *, made: Path | None = None) -> Path:
 
 def test_a_folder_that_was_published_before_is_attacked_with_what_comes_after(tmp_path: Path):
     before = tmp_path / "before.parquet"
-    anonymize(PEOPLE, policy(), output=f"{before}/", table="people")
-    found = anonymize(
+    anonymize_source(PEOPLE, policy(), output=f"{before}/", table="people")
+    found = anonymize_source(
         PEOPLE, policy(), output=tmp_path / "b.csv", table="people", manifest=published(before)
     )
     assert "composition" in [one.attack for one in found.findings]
@@ -178,10 +180,12 @@ def test_a_folder_that_was_published_before_is_attacked_with_what_comes_after(tm
 
 def test_an_earlier_release_that_was_replaced_is_said_not_to_have_been_tried(tmp_path: Path):
     place = tmp_path / "out.csv"
-    anonymize(PEOPLE, policy(), output=place, table="people")
+    anonymize_source(PEOPLE, policy(), output=place, table="people")
     before = published(place)
     place.write_text("age,ill\n31,flu\n", "utf-8")
-    found = anonymize(PEOPLE, policy(), output=tmp_path / "b.csv", table="people", manifest=before)
+    found = anonymize_source(
+        PEOPLE, policy(), output=tmp_path / "b.csv", table="people", manifest=before
+    )
     assert any("out.csv was not tried: it is not there" in caution for caution in found.cautions)
     assert found.not_tried == (str(place),)
     assert "composition" not in [one.attack for one in found.findings]
@@ -190,7 +194,7 @@ def test_an_earlier_release_that_was_replaced_is_said_not_to_have_been_tried(tmp
 def test_an_earlier_release_with_other_columns_is_said_not_to_have_been_tried(tmp_path: Path):
     before = tmp_path / "before.csv"
     before.write_text("town,job\nRome,a\n", "utf-8")
-    found = anonymize(
+    found = anonymize_source(
         PEOPLE, policy(), output=tmp_path / "out.csv", table="people", earlier=[str(before)]
     )
     assert any(f"{before} was not tried: it has none" in caution for caution in found.cautions)
@@ -205,20 +209,20 @@ def test_manifests_are_found_by_any_name_and_beside_the_output(tmp_path: Path):
     accepted = "a test"
     places = ((first, proofs / "a.json", 3), (second, tmp_path / "release.json", 6))
     for place, where, k in places:
-        found = anonymize(
+        found = anonymize_source(
             PEOPLE,
             output=place,
-            wishes=replace(wished(), criteria=[KAnonymity(k)]),
+            options=replace(wished(), criteria=[KAnonymity(k)]),
             table="people",
             manifest=where,
             accept_risk=accepted,
         )
         write_manifest(where, found, arguments={})
     (proofs / "rows.json").write_text('[{"age": 31}]', "utf-8")
-    found = anonymize(
+    found = anonymize_source(
         PEOPLE,
         output=tmp_path / "c.csv",
-        wishes=replace(wished(), criteria=[KAnonymity(3)]),
+        options=replace(wished(), criteria=[KAnonymity(3)]),
         table="people",
         manifest=proofs / "c.json",
         accept_risk=accepted,
@@ -243,7 +247,7 @@ def test_what_a_manifest_names_is_found_beside_it(tmp_path: Path):
 @pytest.mark.parametrize("reason", ["", "  ", "\t\n"])
 def test_a_risk_is_not_accepted_for_no_reason(tmp_path: Path, reason: str):
     with pytest.raises(WrongUsage, match="reason"):
-        anonymize(
+        anonymize_source(
             PEOPLE,
             policy({"homogeneity": 0.1, "default": 1.0}),
             output=tmp_path / "out.csv",
@@ -274,7 +278,7 @@ def survey_policy(role: ColumnRole = ColumnRole.INSENSITIVE, **changes: Any) -> 
 
 def test_k_anonymous_rows_of_people_unique_on_what_was_kept_are_not_published(tmp_path: Path):
     with pytest.raises(RiskNotTolerated, match="uniqueness learns 100") as refused:
-        anonymize(survey(), survey_policy(), output=tmp_path / "out.csv", table="people")
+        anonymize_source(survey(), survey_policy(), output=tmp_path / "out.csv", table="people")
     assert list(tmp_path.iterdir()) == []
     worst = refused.value.findings[0]
     assert worst.attack == "uniqueness"
@@ -283,7 +287,7 @@ def test_k_anonymous_rows_of_people_unique_on_what_was_kept_are_not_published(tm
 
 
 def test_the_verdict_tells_who_is_unique_on_what_was_kept(tmp_path: Path):
-    released = anonymize(survey(), survey_policy(), table="people")
+    released = anonymize_source(survey(), survey_policy(), table="people")
     assert "240 people of 240 (100 %) are alone on the columns that stay" in released.verdict
     assert released.joint is not None
     assert released.joint.unique == 240
@@ -298,9 +302,9 @@ def test_a_policy_that_leaves_columns_unsure_does_not_pass(tmp_path: Path):
     tolerant = Policy({"people": replace(wanted, tolerance={"default": 1.0})})
     place = tmp_path / "out.csv"
     with pytest.raises(RiskNotTolerated, match="unsure about columns 'answer0', 'answer1'"):
-        anonymize(survey(), tolerant, output=place, table="people")
+        anonymize_source(survey(), tolerant, output=place, table="people")
     assert not place.exists()
-    found = anonymize(
+    found = anonymize_source(
         survey(), tolerant, output=place, table="people", accept_risk="only for the two of us"
     )
     assert found.accepted_risk == "only for the two of us"
@@ -313,9 +317,9 @@ DIVERSE = pa.table({"age": [31, 32, 33, 51, 52, 53], "ill": ["flu", "gout", "col
 @pytest.mark.parametrize("rows", [PEOPLE, DIVERSE])
 def test_a_sensitive_column_without_any_criterion_is_not_published(tmp_path: Path, rows: pa.Table):
     with pytest.raises(RiskNotTolerated, match="No criterion protects the sensitive column 'ill'"):
-        anonymize(
+        anonymize_source(
             rows.select(["age", "ill"]),
-            wishes=replace(wished(), criteria=[KAnonymity(3)]),
+            options=replace(wished(), criteria=[KAnonymity(3)]),
             output=tmp_path / "out.csv",
         )
     assert list(tmp_path.iterdir()) == []
@@ -325,15 +329,15 @@ def test_a_quarter_of_people_in_classes_of_one_value_are_not_published(tmp_path:
     """A criterion about the column that does not look at its values' number."""
     wanted = replace(wished(), criteria=[KAnonymity(3), model.TCloseness("ill", 1.0)])
     with pytest.raises(RiskNotTolerated, match="homogeneity of ill learns 50") as refused:
-        anonymize(PEOPLE.select(["age", "ill"]), wishes=wanted, output=tmp_path / "out.csv")
+        anonymize_source(PEOPLE.select(["age", "ill"]), options=wanted, output=tmp_path / "out.csv")
     assert "follows from" in str(refused.value)
-    told = anonymize(PEOPLE.select(["age", "ill"]), wishes=wanted)
+    told = anonymize_source(PEOPLE.select(["age", "ill"]), options=wanted)
     assert "The ill of 3 of 6 people (50.0 %) follows from age" in told.verdict
 
 
 def test_a_policy_of_k_and_l_passes_without_a_tolerance(tmp_path: Path):
     wanted = replace(wished(), criteria=[KAnonymity(3), model.LDiversity("ill", 3)])
-    found = anonymize(DIVERSE, wishes=wanted, output=tmp_path / "out.csv")
+    found = anonymize_source(DIVERSE, options=wanted, output=tmp_path / "out.csv")
     assert not any(one.exceeds for one in found.findings)
     assert found.accepted_risk is None
 
@@ -353,13 +357,13 @@ def test_a_sensitive_column_of_one_value_is_not_published(tmp_path: Path, missin
     """No class tells more than the whole, so that no criterion relative to it finds anything."""
     place, wanted = tmp_path / "out.csv", replace(wished(), criteria=LIMITED)
     with pytest.raises(RiskNotTolerated, match="'ill' has one value in the whole release"):
-        anonymize(constant(missing=missing), wishes=wanted, output=place)
+        anonymize_source(constant(missing=missing), options=wanted, output=place)
     assert list(tmp_path.iterdir()) == []
-    told = anonymize(constant(missing=missing), wishes=wanted)
+    told = anonymize_source(constant(missing=missing), options=wanted)
     assert "reveals it for all people" in told.verdict
     assert "learned nothing" not in told.verdict
-    found = anonymize(
-        constant(), wishes=wanted, output=place, accept_risk="all are known to be ill"
+    found = anonymize_source(
+        constant(), options=wanted, output=place, accept_risk="all are known to be ill"
     )
     assert found.accepted_risk == "all are known to be ill"
 
@@ -368,7 +372,9 @@ def test_one_value_of_rows_that_are_all_suppressed_is_not_published(tmp_path: Pa
     ages = pa.array(["*"] * 6)
     rows = pa.table({"age": ages, "ill": ["hiv"] * 6})
     with pytest.raises(RiskNotTolerated, match="'ill' has one value"):
-        anonymize(rows, wishes=replace(wished(), criteria=LIMITED), output=tmp_path / "out.csv")
+        anonymize_source(
+            rows, options=replace(wished(), criteria=LIMITED), output=tmp_path / "out.csv"
+        )
 
 
 def test_a_check_of_a_sensitive_column_of_one_value_fails():
@@ -394,9 +400,9 @@ def nearly_constant(*, people: int = 100, others: int = 4) -> pa.Table:
 def test_a_sensitive_column_of_nearly_one_value_is_not_published(tmp_path: Path):
     wanted = replace(wished(), criteria=[KAnonymity(3), model.LDiversity("ill", 2)])
     with pytest.raises(RiskNotTolerated, match="'ill' has one value for 96"):
-        anonymize(nearly_constant(), wishes=wanted, output=tmp_path / "out.csv")
+        anonymize_source(nearly_constant(), options=wanted, output=tmp_path / "out.csv")
     assert list(tmp_path.iterdir()) == []
-    found = anonymize(nearly_constant(others=6), wishes=wanted, output=tmp_path / "out.csv")
+    found = anonymize_source(nearly_constant(others=6), options=wanted, output=tmp_path / "out.csv")
     assert found.undecided == ()
 
 
@@ -447,7 +453,7 @@ def test_a_criterion_that_every_table_meets_protects_no_column(
 ):
     wanted = replace(wished(), criteria=[KAnonymity(3), criterion])
     with pytest.raises(RiskNotTolerated, match="No criterion protects the sensitive column 'ill'"):
-        anonymize(DIVERSE, wishes=wanted, output=tmp_path / "out.csv")
+        anonymize_source(DIVERSE, options=wanted, output=tmp_path / "out.csv")
 
 
 # --- People with several rows.
@@ -478,7 +484,7 @@ def of_units(**tolerance: float) -> Policy:
 @pytest.mark.parametrize("output", ["out.csv", "out.parquet"])
 def test_a_value_that_every_person_of_a_class_has_is_homogeneous(tmp_path: Path, output: str):
     with pytest.raises(RiskNotTolerated, match="homogeneity of ill learns 100"):
-        anonymize(
+        anonymize_source(
             twice_ill(),
             of_units(homogeneity=0.1, default=1.0),
             output=tmp_path / output,
@@ -488,7 +494,7 @@ def test_a_value_that_every_person_of_a_class_has_is_homogeneous(tmp_path: Path,
 
 
 def test_a_dry_run_counts_people_and_tells_each_attack_once():
-    found = anonymize(twice_ill(), of_units(homogeneity=0.1, default=1.0), table="people")
+    found = anonymize_source(twice_ill(), of_units(homogeneity=0.1, default=1.0), table="people")
     titles = [one.title for one in found.findings]
     assert len(titles) == len(set(titles))
     (told,) = (one for one in found.findings if one.attack == "homogeneity")
@@ -500,8 +506,8 @@ def test_a_belief_about_people_moves_further_than_one_about_their_rows(tmp_path:
     """Half of all people have the flu, and everybody in a zip: rows say a quarter and a half."""
     wanted = of_units(skewness=0.25, default=1.0)
     with pytest.raises(RiskNotTolerated, match="skewness of ill learns 100"):
-        anonymize(twice_ill(), wanted, output=tmp_path / "out.csv", table="people")
-    found = anonymize(twice_ill(), wanted, table="people")
+        anonymize_source(twice_ill(), wanted, output=tmp_path / "out.csv", table="people")
+    found = anonymize_source(twice_ill(), wanted, table="people")
     (skewed,) = (one for one in found.findings if one.attack == "skewness")
     assert (skewed.targets, skewed.rate) == (20, 1.0)
     assert skewed.details["largest_shift"] == pytest.approx(0.5)
@@ -510,7 +516,7 @@ def test_a_belief_about_people_moves_further_than_one_about_their_rows(tmp_path:
 def test_people_of_a_class_who_have_different_values_are_not_homogeneous(tmp_path: Path):
     ills = ["flu", "cold", "gout", "acne", "ache"] * 8
     people = twice_ill().set_column(2, "ill", pa.array(ills))
-    found = anonymize(
+    found = anonymize_source(
         people,
         of_units(homogeneity=0.1, inference=0.1, default=1.0),
         output=tmp_path / "out.csv",

@@ -16,7 +16,7 @@ from pyarrow import csv
 from discreet.errors import RegistryFailed, RiskNotTolerated
 from discreet.policy import model
 from discreet.policy.model import KAnonymity
-from discreet.release.anonymization import anonymize
+from discreet.release.anonymization import anonymize_source
 from discreet.release.options import AnonymizeOptions
 from discreet.release.registry import Registry, ReleaseSubject, make_subject, registry_folders
 
@@ -42,12 +42,12 @@ def registry(folder: Path, table: str = "Table", **places: str) -> Registry:
     )
 
 
-def publish(place: Path, known: Registry | None, **wishes: Any) -> Release:
+def publish(place: Path, known: Registry | None, **options: Any) -> Release:
     wanted = AnonymizeOptions(
-        quasi=["age", "zip"], sensitive=["ill"], criteria=[KAnonymity(3)], **wishes
+        quasi=["age", "zip"], sensitive=["ill"], criteria=[KAnonymity(3)], **options
     )
-    arguments: dict[str, Any] = {"wishes": wanted, "registry": known, "accept_risk": "a test"}
-    return anonymize(PEOPLE, output=place, **arguments)
+    arguments: dict[str, Any] = {"options": wanted, "registry": known, "accept_risk": "a test"}
+    return anonymize_source(PEOPLE, output=place, **arguments)
 
 
 def test_an_earlier_release_is_found_wherever_it_went(tmp_path: Path):
@@ -107,10 +107,10 @@ def test_what_was_refused_is_not_remembered(tmp_path: Path):
     known = registry(tmp_path / "known")
     publish(tmp_path / "a.csv", known)
     with pytest.raises(Exception, match="differs"):
-        anonymize(
+        anonymize_source(
             PEOPLE,
             output=tmp_path / "b.csv",
-            wishes=AnonymizeOptions(quasi=["age"], sensitive=["ill"], criteria=[KAnonymity(3)]),
+            options=AnonymizeOptions(quasi=["age"], sensitive=["ill"], criteria=[KAnonymity(3)]),
             registry=known,
             accept_risk="a test",
             expected="0" * 64,
@@ -124,7 +124,7 @@ def test_a_dry_run_looks_at_earlier_releases_and_remembers_nothing(tmp_path: Pat
     publish(tmp_path / "a.csv", known)
     before = sorted((tmp_path / "known").iterdir())
     wanted = AnonymizeOptions(quasi=["age"], sensitive=["ill"], criteria=[KAnonymity(3)])
-    found = anonymize(PEOPLE, wishes=wanted, registry=known)
+    found = anonymize_source(PEOPLE, options=wanted, registry=known)
     assert "composition" in [one.attack for one in found.findings]
     assert sorted((tmp_path / "known").iterdir()) == before
 
@@ -209,7 +209,9 @@ def test_two_releases_joined_on_kept_columns_single_people_out(shared_data: Path
             method="mondrian",
         )
         place = tmp_path / f"{number}.csv"
-        made = anonymize(people, output=place, wishes=wanted, registry=known, accept_risk="a test")
+        made = anonymize_source(
+            people, output=place, options=wanted, registry=known, accept_risk="a test"
+        )
         joint = [one for one in made.findings if "one_candidate" in one.details]
         found.append(joint[0].details["one_candidate"] if joint else 0.0)
         assert joint == [] or joint[0].details["joined_by"] == ["occupation", "hours-per-week"]
@@ -228,10 +230,10 @@ def test_what_releases_tell_together_is_held_against_the_tolerance(tmp_path: Pat
     policy = model.Policy({"people": table})
     arguments: dict[str, Any] = {"table": "people", "registry": known}
     first = AnonymizeOptions(weights={"zip": 50.0})
-    anonymize(PEOPLE, policy, output=tmp_path / "a.csv", wishes=first, **arguments)
+    anonymize_source(PEOPLE, policy, output=tmp_path / "a.csv", options=first, **arguments)
     second = AnonymizeOptions(weights={"age": 50.0})
     with pytest.raises(RiskNotTolerated, match="composition"):
-        anonymize(PEOPLE, policy, output=tmp_path / "b.csv", wishes=second, **arguments)
+        anonymize_source(PEOPLE, policy, output=tmp_path / "b.csv", options=second, **arguments)
     assert len(known.earlier()) == 1
     assert json.loads(next((tmp_path / "known").glob("*.json")).read_text())["output"].endswith(
         "a.csv"
@@ -274,13 +276,13 @@ def test_releases_whose_policies_differ_in_what_outsiders_know_are_put_together(
     """Who knows sex, zip and age finds rows by zip in the one and by age in the other."""
     known = registry(tmp_path / "known", source="p.csv") if is_recorded else None
     a, b = tmp_path / "a.csv", tmp_path / "b.csv"
-    anonymize(crowd(), crowd_policy(*first), output=a, table="p", registry=known)
+    anonymize_source(crowd(), crowd_policy(*first), output=a, table="p", registry=known)
     earlier = () if is_recorded else (str(a),)
     arguments: dict[str, Any] = {"table": "p", "registry": known, "earlier": earlier}
     with pytest.raises(RiskNotTolerated, match="composition"):
-        anonymize(crowd(), crowd_policy(*second), output=b, **arguments)
+        anonymize_source(crowd(), crowd_policy(*second), output=b, **arguments)
     assert not b.exists()
-    told = anonymize(crowd(), crowd_policy(*second), **arguments)
+    told = anonymize_source(crowd(), crowd_policy(*second), **arguments)
     assert told.not_tried == ()
 
 
@@ -291,10 +293,10 @@ def test_a_release_is_known_by_the_id_of_its_table_after_policy_and_source_were_
     before, after = tmp_path / "p1", tmp_path / "p2"
     known = registry(before / "known", policy="p1.yaml", source="p.csv")
     policy = crowd_policy("sex", "zip", id="abc123")
-    anonymize(crowd(), policy, output=tmp_path / "a.csv", table="p", registry=known)
+    anonymize_source(crowd(), policy, output=tmp_path / "a.csv", table="p", registry=known)
     before.rename(after)
     (tmp_path / "a.csv").unlink()
     moved = registry(after / "known", policy="p2.yaml", source="people-2026.csv")
     other = crowd_policy("sex", "age", id="abc123")
     with pytest.raises(RiskNotTolerated, match="composition"):
-        anonymize(crowd(), other, output=tmp_path / "b.csv", table="p", registry=moved)
+        anonymize_source(crowd(), other, output=tmp_path / "b.csv", table="p", registry=moved)

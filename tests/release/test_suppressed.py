@@ -11,7 +11,7 @@ from discreet.errors import RiskNotTolerated
 from discreet.measure.assess import assess
 from discreet.policy import model
 from discreet.policy.model import KAnonymity, LDiversity
-from discreet.release.anonymization import anonymize
+from discreet.release.anonymization import anonymize_source
 from discreet.release.options import AnonymizeOptions
 
 if TYPE_CHECKING:
@@ -29,9 +29,11 @@ AGELESS = pa.table(
 )
 
 
-def release(table: pa.Table, *criteria: model.Criterion, quasi: str = "zip", **options) -> Release:
-    wishes = AnonymizeOptions(quasi=quasi.split(), sensitive=["ill"], criteria=criteria)
-    return anonymize(table, wishes=wishes, **options)
+def release(
+    table: pa.Table, *criteria: model.Criterion, quasi: str = "zip", **arguments
+) -> Release:
+    options = AnonymizeOptions(quasi=quasi.split(), sensitive=["ill"], criteria=criteria)
+    return anonymize_source(table, options=options, **arguments)
 
 
 @pytest.mark.parametrize("name", ["out.csv", "out.parquet"])

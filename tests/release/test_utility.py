@@ -23,7 +23,7 @@ from discreet.measure.utility.tasks import table_accuracy
 from discreet.policy import model
 from discreet.policy.hierarchies.lookup import read_lookup
 from discreet.policy.hierarchies.tree import build_taxonomy
-from discreet.release.anonymization import anonymize
+from discreet.release.anonymization import anonymize_source
 from discreet.release.anonymize import recoding
 from discreet.release.anonymize.methods import solve_problem
 from discreet.release.anonymize.read import EncodedProblem, read_problem
@@ -205,23 +205,23 @@ def people(count: int = 200) -> pa.Table:
     )
 
 
-def predict(table: pa.Table | Table, target: str, **wishes: Any) -> Release:
+def predict(table: pa.Table | Table, target: str, **options: Any) -> Release:
     wanted = AnonymizeOptions(
-        quasi=wishes.pop("quasi", ["age", "sex"]),
+        quasi=options.pop("quasi", ["age", "sex"]),
         criteria=[model.KAnonymity(5)],
         target=target,
-        **wishes,
+        **options,
     )
-    return anonymize(table, wishes=wanted)
+    return anonymize_source(table, options=wanted)
 
 
 @pytest.mark.parametrize(
-    "wishes",
+    "options",
     [{"sensitive": ["pay"]}, {}, {"unit": "id", "sensitive": ["pay"]}],
     ids=["sensitive", "neither", "of persons"],
 )
-def test_a_target_is_predicted_whatever_its_role(wishes: dict[str, Any]):
-    found = predict(people(), "pay", **wishes).utility["classification"]
+def test_a_target_is_predicted_whatever_its_role(options: dict[str, Any]):
+    found = predict(people(), "pay", **options).utility["classification"]
     assert (found["target"], found["rows"]) == ("pay", 200)
     assert found["majority"] == pytest.approx(0.5)
     assert found["before"] == 1
@@ -242,24 +242,24 @@ def test_a_quasi_identifier_can_be_the_target():
 def test_rows_that_are_read_again_are_predicted_as_well_as_told(tmp_path: Path):
     import pyarrow.csv
 
-    wishes = AnonymizeOptions(quasi=["age", "sex"], criteria=[model.KAnonymity(5)], target="pay")
+    options = AnonymizeOptions(quasi=["age", "sex"], criteria=[model.KAnonymity(5)], target="pay")
     table = people(1000).drop_columns(["luck", "id"])
-    found = anonymize(table, output=tmp_path / "out.csv", wishes=wishes)
+    found = anonymize_source(table, output=tmp_path / "out.csv", options=options)
     again = table_accuracy(pyarrow.csv.read_csv(tmp_path / "out.csv"), target="pay")
     assert found.utility["classification"]["after"] == pytest.approx(again, abs=0.02)
 
 
 def test_a_target_that_is_not_there_is_refused_before_anything_is_written(tmp_path: Path):
-    wishes = AnonymizeOptions(quasi=["age"], criteria=[model.KAnonymity(5)], target="pya")
+    options = AnonymizeOptions(quasi=["age"], criteria=[model.KAnonymity(5)], target="pya")
     with pytest.raises(UnknownColumn, match="'pay'"):
-        anonymize(people(), output=tmp_path / "out.csv", wishes=wishes)
+        anonymize_source(people(), output=tmp_path / "out.csv", options=options)
     assert not list(tmp_path.iterdir())
 
 
 def test_a_target_with_too_many_values_is_refused(tmp_path: Path):
-    wishes = AnonymizeOptions(quasi=["age"], criteria=[model.KAnonymity(5)], target="id")
+    options = AnonymizeOptions(quasi=["age"], criteria=[model.KAnonymity(5)], target="id")
     with pytest.raises(WrongUsage, match="200 values"):
-        anonymize(people(), output=tmp_path / "out.csv", wishes=wishes)
+        anonymize_source(people(), output=tmp_path / "out.csv", options=options)
     assert not list(tmp_path.iterdir())
 
 
@@ -267,8 +267,8 @@ def test_a_table_that_was_suppressed_before_predicts_nothing():
     table = pa.table({"age": ["*"] * 3, "sex": ["*"] * 3, "pay": ["low", "high", "low"]})
     with pytest.raises(WrongUsage, match="suppressed already"):
         predict(table, "pay")
-    told = anonymize(
-        table, wishes=AnonymizeOptions(quasi=["age", "sex"], criteria=[model.KAnonymity(2)])
+    told = anonymize_source(
+        table, options=AnonymizeOptions(quasi=["age", "sex"], criteria=[model.KAnonymity(2)])
     )
     assert told.utility["gcp"] == 0
 

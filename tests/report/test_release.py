@@ -22,7 +22,7 @@ from discreet.policy.model import (
     TablePolicy,
 )
 from discreet.policy.model import ReleasePolicy as Releasing
-from discreet.release.anonymization import anonymize
+from discreet.release.anonymization import anonymize_source
 from discreet.release.options import AnonymizeOptions
 from discreet.report.charts import Point, curve
 from discreet.report.release import render_release_page, summarize_release, write_release_report
@@ -73,8 +73,10 @@ def policy() -> Policy:
 @pytest.fixture(scope="module")
 def released(table: pa.Table, policy: Policy, tmp_path_factory: pytest.TempPathFactory) -> Release:
     folder = tmp_path_factory.mktemp("CELL_folder")
-    wishes = AnonymizeOptions(target=HOSTILE)
-    made = anonymize(table, policy, output=folder / "out.csv", wishes=wishes, frontier=True)
+    options = AnonymizeOptions(target=HOSTILE)
+    made = anonymize_source(
+        table, policy, output=folder / "out.csv", options=options, frontier=True
+    )
     return replace(made, manifest=str(folder / "release.json"))
 
 
@@ -168,7 +170,9 @@ def test_outliers_are_told_without_their_values(released: Release):
 def test_levels_and_minimal_generalizations_of_full_domain_are_told(
     table: pa.Table, policy: Policy
 ):
-    made = anonymize(table, policy, wishes=AnonymizeOptions(method="full-domain"), minimal=True)
+    made = anonymize_source(
+        table, policy, options=AnonymizeOptions(method="full-domain"), minimal=True
+    )
     told = summarize_release(made, on=ON)
     assert "the proven optimum" in dict(told.done)["Search"]
     assert told.detail.table is not None

@@ -8,9 +8,10 @@ from typing import Any
 import pandas as pd
 import pytest
 
-import discreet
 from discreet.policy.load import parse_policy
 from discreet.policy.model import Criterion, KAnonymity, LDiversity, TCloseness
+from discreet.release.anonymization import anonymize_source
+from discreet.release.options import AnonymizeOptions
 
 TABLES = Path(__file__).parent / "tables"
 PAIR = ["Age", "Education-Num"]
@@ -32,11 +33,11 @@ CLIPPED = """\
 """
 
 
-def publish(name: str, sensitive: list[str], *criteria: Criterion, **wishes: Any):
+def publish(name: str, sensitive: list[str], *criteria: Criterion, **options: Any):
     """Return the release of a table of the seeds; what is not sensitive is a quasi-identifier."""
     quasi = [c for c in pd.read_csv(TABLES / f"{name}.csv").columns if c not in sensitive]
-    asked = discreet.AnonymizeOptions(quasi=quasi, sensitive=sensitive, criteria=criteria, **wishes)
-    return discreet.anonymize(TABLES / f"{name}.csv", wishes=asked)
+    asked = AnonymizeOptions(quasi=quasi, sensitive=sensitive, criteria=criteria, **options)
+    return anonymize_source(TABLES / f"{name}.csv", options=asked)
 
 
 def test_b5_the_class_that_tells_bobs_disease_is_named_and_then_mended():
@@ -93,7 +94,7 @@ def adult(shared_data: Path) -> pd.DataFrame:
 
 
 def test_a23_outliers_force_coarse_labels_and_are_named(adult: pd.DataFrame):
-    found = discreet.anonymize(adult, parse_policy(ADULT))
+    found = anonymize_source(adult, parse_policy(ADULT))
     assert found.losses["Age"] == 1  # the one decade fails because of the ends
     assert any("column 'Age'" in words and "clip:" in words for words in found.outliers)
 
@@ -101,7 +102,7 @@ def test_a23_outliers_force_coarse_labels_and_are_named(adult: pd.DataFrame):
 def test_a24_clipped_by_the_policy_five_hundred_people_are_published_by_decades(
     adult: pd.DataFrame,
 ):
-    found = discreet.anonymize(adult, parse_policy(ADULT + CLIPPED))
+    found = anonymize_source(adult, parse_policy(ADULT + CLIPPED))
     assert found.search["node"] == {"Age": 1, "Education-Num": 1}
     assert (found.k, found.classes, found.suppressed) == (32, 12, 0)
     assert not found.outliers

@@ -12,8 +12,8 @@ import pyarrow as pa
 
 from discreet.answer.cut_rows import CutRows
 from discreet.answer.finish import FinishedAnswer, interval_half_width
+from discreet.engines.caller_frames import to_pandas_frame, to_polars_frame
 from discreet.engines.engine import ArrowTable
-from discreet.errors import MissingExtra
 from discreet.result import Result, to_plain_data
 
 
@@ -89,19 +89,23 @@ class Answer(Result):
 
     def to_pandas(self) -> Any:
         """Return the rows as a pandas frame."""
-        try:
-            import pandas as pd
-        except ImportError:
-            raise MissingExtra(what="A pandas frame", extra="frames") from None
-        return pd.DataFrame(self._table.to_pydict())
+        return to_pandas_frame(self._table)
 
     def to_polars(self) -> Any:
         """Return the rows as a polars frame."""
-        try:
-            import polars as pl
-        except ImportError:
-            raise MissingExtra(what="A polars frame", extra="frames") from None
-        return pl.from_arrow(self._table)
+        return to_polars_frame(self._table)
+
+    def with_errors(self) -> ArrowTable:
+        """Return the rows with a column `…_error` beside each noisy one: how far off it may be."""
+        names, columns = list[str](), list[Any]()
+        for index, name in enumerate(self.columns):
+            names.append(name)
+            columns.append(self._table.column(index))
+            errors = [row[index] for row in self.error]
+            if any(error is not None for error in errors):
+                names.append(f"{name}_error")
+                columns.append(pa.array([_half_width(error) for error in errors], pa.float64()))
+        return pa.Table.from_arrays(columns, names=names)
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         """Export the rows through the Arrow C stream interface."""
@@ -181,6 +185,10 @@ def _error_interval(
         # The noise is an integer: an interval of ±2.9 holds no more values than one of ±2.
         low, high = float(floor(low)), float(ceil(high))
     return CellError(error, low if least is None else max(low, least), high)
+
+
+def _half_width(error: CellError | None) -> float | None:
+    return None if error is None else (error.high - error.low) / 2
 
 
 def _render_cell(value: Any, error: CellError | None) -> str:

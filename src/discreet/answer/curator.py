@@ -40,9 +40,11 @@ from discreet.answer.perturb import ReleasedTable, release_query, run_queries
 from discreet.answer.plan import Noise, Plan, make_plan
 from discreet.answer.question import Question
 from discreet.answer.question_key import question_key
+from discreet.answer.register import RegisteredTable, RegistrableSource
 from discreet.answer.released_format import pack_released, unpack_released
 from discreet.answer.resolve import resolve_question
 from discreet.answer.schemas import PinnedSchemas
+from discreet.answer.spending import Spending, read_spending
 from discreet.answer.statement import DIALECT, parse_question
 from discreet.answer.tables import ReadOptions, open_catalog
 from discreet.answer.unexpected_errors import hide_unexpected_errors
@@ -52,7 +54,13 @@ from discreet.dp.ledger.records import Reservation
 from discreet.dp.noise import system_noise
 from discreet.engines.duckdb import DuckDB
 from discreet.engines.engine import ArrowSchema
-from discreet.errors import DiscreetError, EngineFailed, InvalidBudget, InvalidQuestion
+from discreet.errors import (
+    DiscreetError,
+    EngineFailed,
+    InvalidBudget,
+    InvalidQuestion,
+    WrongUsage,
+)
 from discreet.policy.load import load_policy
 from discreet.policy.model import Policy
 
@@ -64,7 +72,7 @@ FAILED = b"failed"  # stands in the ledger for noise that could not be drawn
 Kept = TypeVar("Kept")
 
 
-def open_curator(
+def open_curator(  # noqa: PLR0913 -- the flags of the command
     source: object,
     policy: Policy | Path | str | None = None,
     *,
@@ -73,7 +81,9 @@ def open_curator(
     analyst: str | None = None,
     quantum: float = 0.0,
     clock: Callable[[], datetime] = lambda: datetime.now(UTC),
-    reading: ReadOptions | None = None,
+    delimiter: str | None = None,
+    encoding: str | None = None,
+    memory: str | None = None,
 ) -> Curator:
     """Return the curator that answers questions about `source` under `policy`.
 
@@ -86,7 +96,9 @@ def open_curator(
         analyst: The analyst's name, if the policy has budgets of analysts.
         quantum: Every answer takes a multiple of so many seconds, so that time reveals nothing.
         clock: What time it is.
-        reading: How the source is read: `delimiter`, `encoding`, `memory_limit`.
+        delimiter: What separates the columns of a CSV file.
+        encoding: The encoding of a CSV file.
+        memory: How much memory the engine may use, such as `4GB`.
 
     >>> import pyarrow
     >>> curator = open_curator(pyarrow.table({"sick": [True, False, True]}))
@@ -95,6 +107,7 @@ def open_curator(
     (('n',), {'epsilon': 1.0, 'delta': 0.0})
     """
     found = load_policy(policy) if isinstance(policy, (str, Path)) else policy
+    reading = ReadOptions(delimiter=delimiter, encoding=encoding, memory_limit=memory)
     book = open_ledger(ledger, source)
     try:
         catalog, engine = open_catalog(
@@ -104,14 +117,23 @@ def open_curator(
         book.close()
         raise
     return Curator(
-        catalog, engine, book, policy=found, analyst=analyst, quantum=quantum, clock=clock
+        catalog,
+        engine,
+        book,
+        policy=found,
+        analyst=analyst,
+        quantum=quantum,
+        clock=clock,
+        opened_from=RegistrableSource(source, table, reading)
+        if isinstance(source, (str, Path))
+        else None,
     )
 
 
 class Curator:
     """Answers questions about the tables of one catalog, and charges them to the ledger."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 -- a curator's parts
         self,
         catalog: Any,
         engine: Any,
@@ -122,7 +144,9 @@ class Curator:
         quantum: float = 0.0,
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
         most_rows: int | None = None,
+        opened_from: RegistrableSource | None = None,
     ) -> None:
+        self._opened_from = opened_from
         self._most_rows = most_rows  # of an answer
         self.catalog, self.engine, self.ledger = catalog, engine, ledger
         self.policy, self.analyst = policy, analyst
@@ -371,6 +395,81 @@ class Curator:
             return answer_column_types(plan.question, self._home)
 
     def explain(
+        self,
+        question: str,
+        *,
+        epsilon: Number,
+        delta: Number = 0,
+        noise: Noise | None = None,
+        cut_share: Number = str(float(CUT_SHARE)),
+        confidence: float = 0.95,
+        size: int = 1000,
+        within: Number | None = None,
+    ) -> Explanation:
+        """Return what a question would cost and how far off its answer would be; nothing is spent or read.
+
+        Args:
+            question: One SELECT with aggregates.
+            epsilon: What it may cost at most, for all aggregates together.
+            delta: The chance that a rare group is told, or that Gaussian noise does not cover.
+            noise: `laplace` or `gaussian`; by default the one with the smaller error.
+            cut_share: The share of epsilon that tells how many rows the limits cut off; 0: none.
+            confidence: How sure the intervals are.
+            size: The rows that a group is taken to have.
+            within: Also say what epsilon this relative error would need, such as 0.05.
+
+        >>> import pyarrow
+        >>> with open_curator(pyarrow.table({"sick": [True, False]})) as curator:
+        ...     told = curator.explain("SELECT count(*) AS n FROM data", epsilon=1)
+        >>> told.expected[0].aggregate, round(told.expected[0].standard_error, 1)
+        ('count', 1.4)
+        """
+        _check_confidence(confidence)
+        plan, text = self.plan(
+            question, epsilon=epsilon, delta=delta, noise=noise, cut_share=cut_share
+        )
+        return self.explain_plan(
+            plan,
+            text,
+            confidence=confidence,
+            size=size,
+            within=None if within is None else to_fraction(within),
+        )
+
+    def budget(self, account: str | None = None, *, entries: int = 10) -> Spending:
+        """Return what each budget has spent, what is left of it, and the latest entries of the ledger.
+
+        Args:
+            account: Only entries of this account.
+            entries: How many of the latest entries.
+
+        >>> import pyarrow
+        >>> with open_curator(pyarrow.table({"sick": [True, False]})) as curator:
+        ...     answer = curator.ask("SELECT count(*) AS n FROM data", epsilon=1)
+        ...     found = curator.budget()
+        >>> [entry["epsilon"] for entry in found.entries if entry["state"] == "committed"]
+        [1.0]
+        """
+        return read_spending(self.ledger, account, entries=entries)
+
+    def register(self, output: Path | str, *, force: bool = False) -> RegisteredTable:
+        """Write a Parquet copy of the source whose rows are numbered by chance within each person.
+
+        Questions about the copy are about as quick as plain SQL.
+
+        Args:
+            output: Where the copy goes, a `.parquet` file.
+            force: Replace what is at `output`.
+
+        >>> with open_curator("visits.csv", "policy.yaml", ledger=":memory:") as curator:
+        ...     curator.register("numbered.parquet").unit
+        'patient_id'
+        """
+        if self._opened_from is None or self.policy is None:
+            raise WrongUsage("Only a file whose policy names its unit is registered. Open it so.")
+        return self._opened_from.register(self.policy, output, force=force)
+
+    def explain_plan(
         self,
         plan: Plan,
         question: str,

@@ -36,6 +36,26 @@ class RegisteredTable(Result):
     rows: int
 
 
+@dataclass(frozen=True)
+class RegistrableSource:
+    """A file or address, with how it is read."""
+
+    source: str | Path
+    table: str | None
+    reading: ReadOptions
+
+    def register(self, policy: Policy, output: str | Path, *, force: bool) -> RegisteredTable:
+        """Write its numbered copy."""
+        return register_table(
+            self.source,
+            policy,
+            output=output,
+            table=self.table,
+            force=force,
+            reading=self.reading,
+        )
+
+
 def register_table(
     source: str | Path,
     policy: Policy,

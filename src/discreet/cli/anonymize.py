@@ -184,7 +184,8 @@ def _run_publish(source: str | None, choices: dict[str, Any]) -> Release:
 def _run_replay(path: Path, choices: dict[str, Any], source: str | None) -> Release:
     if source is not None:
         raise click.UsageError("A manifest names its source. Leave SOURCE out with --replay.")
-    from discreet.cli.publication import KEPT_CHOICES, replay_release
+    from discreet.api.publication import KEPT_CHOICES
+    from discreet.cli.publication import replay_release
 
     context = click.get_current_context()
     for parameter in context.command.params:

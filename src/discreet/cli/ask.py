@@ -55,7 +55,9 @@ def command(
             plan, text = curator.plan(
                 question, epsilon=epsilon, delta=delta, noise=noise, cut_share=cut_share
             )
-            show_explanation(curator.explain(plan, text, confidence=confidence), as_json=as_json)
+            show_explanation(
+                curator.explain_plan(plan, text, confidence=confidence), as_json=as_json
+            )
             return
         with output.progress() as step:
             step("Asking", 0, 1)

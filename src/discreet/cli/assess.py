@@ -77,7 +77,7 @@ def command(
 
     write = _report_writer(report) if report is not None else None
     with output.progress() as step:
-        found = assess(source, memory_limit=memory, progress=step, **choices)
+        found = assess(source, memory=memory, progress=step, **choices)
     if write is not None:
         write(found)
     if as_json:

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path, PurePath
 from typing import Any
 
 import click
 
+from discreet.answer.spending import Spending, read_spending
 from discreet.cli import curator_options, output
 from discreet.cli.options import json_option
 from discreet.cli.server_folder import key_file_option, open_server_folder
 from discreet.dp.ledger.ledger import Ledger
-from discreet.dp.ledger.records import LedgerEntry, LedgerSource, RemainingBudget
 from discreet.errors import SourceNotFound, WrongUsage
-from discreet.result import Result
 
 EXAMPLES = """\b
 Examples:
@@ -27,15 +24,6 @@ Examples:
 
 # A reservation that was never committed was interrupted; it is paid for all the same.
 _STATES = {"committed": "answered", "reserved": "reserved"}
-
-
-@dataclass(frozen=True)
-class Spending(Result):
-    """The accounts of a ledger and its latest entries."""
-
-    accounts: list[dict[str, Any]]
-    entries: list[dict[str, Any]]
-    verified: int | None
 
 
 @click.command(epilog=EXAMPLES)
@@ -80,29 +68,13 @@ def command(
         if reopen is not None:
             _reopen_budgets(book, place, reopen, key_file)
         verified = book.verify() if verify else None
-        left = book.remaining(book.accounts())
-        labels = _account_labels(book.source_labels())
-        entries = book.entries(account, limit=count)
+        found = read_spending(book, account, entries=count, verified=verified)
     finally:
         book.close()
-    found = Spending(
-        [_account_entry(item, labels) for item in left],
-        [_ledger_entry(e) for e in entries],
-        verified,
-    )
     if as_json:
         output.print_json(found)
     else:
         _print(found)
-
-
-def _account_labels(sources: list[LedgerSource]) -> dict[str, str]:
-    """Return where the table of each account was first found, by the account's name."""
-    found: dict[str, str] = {}
-    for source in sources:
-        for account in source.accounts[:1]:
-            found[account] = min(found.get(account, source.label), source.label, key=len)
-    return found
 
 
 def _reopen_budgets(book: Ledger, place: str | Path, reason: str, key_file: Path | None) -> None:
@@ -121,40 +93,6 @@ def _reopen_budgets(book: Ledger, place: str | Path, reason: str, key_file: Path
         if served.seal is not None:
             book.authenticate(served.seal)
         book.reopen_budget(reason, at=at)
-
-
-def _account_entry(item: RemainingBudget, labels: Mapping[str, str]) -> dict[str, Any]:
-    table = item.name.rpartition("@")[2].partition("/")[0]
-    return {
-        "account": item.name,
-        "table": labels.get(item.name, labels.get(table)),
-        "accounting": item.accounting,
-        "epsilon": _amount_entry(item.epsilon),
-        "delta": _amount_entry(item.delta),
-        "rho": None if item.rho is None else _amount_entry(item.rho),
-        "cell": item.cell,
-    }
-
-
-def _amount_entry(amount: Any) -> dict[str, float]:
-    return {
-        "spent": float(amount.spent),
-        "limit": float(amount.limit),
-        "left": float(amount.left),
-    }
-
-
-def _ledger_entry(entry: LedgerEntry) -> dict[str, Any]:
-    price = entry.price
-    return {
-        "at": entry.at.isoformat(timespec="seconds"),
-        "account": entry.account,
-        "state": entry.state,
-        "question": entry.question,
-        "epsilon": None if price is None or price.epsilon is None else float(price.epsilon),
-        "delta": None if price is None else float(price.delta),
-        "cells": None if entry.cells is None else sorted(entry.cells),
-    }
 
 
 def _print(found: Spending) -> None:

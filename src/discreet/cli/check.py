@@ -47,7 +47,7 @@ def command(
     from discreet.measure.assess import assess
 
     with output.progress() as step:
-        found = assess(source, depth=0, memory_limit=memory, progress=step, **choices)
+        found = assess(source, depth=0, memory=memory, progress=step, **choices)
     if not found.criteria:
         raise WrongUsage(
             "The policy has no criteria for this table, so there is nothing to check. Add "

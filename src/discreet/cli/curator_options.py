@@ -127,5 +127,7 @@ def open_curator_for(
         ledger=ledger,
         analyst=analyst,
         table=table,
-        reading={"memory_limit": memory, "delimiter": delimiter, "encoding": encoding},
+        delimiter=delimiter,
+        encoding=encoding,
+        memory=memory,
     )

@@ -278,11 +278,11 @@ def _output_target(choices: dict[str, Any]) -> str | None:
 
 
 def _common_arguments(source: str, choices: dict[str, Any], step: Progress) -> dict[str, Any]:
-    from discreet.cli.publication import registry_for
+    from discreet.api.publication import open_registry
 
     return {
         "accept_risk": choices["accept_risk"],
-        "registry": registry_for(source, choices),
+        "registry": open_registry(source, policy=choices["policy"], table=choices["table"]),
         "force": choices["force"],
         "reading": _reading_options(choices),
         "progress": step,

@@ -80,7 +80,7 @@ def command(
         plan, text = curator.plan(
             question, epsilon=epsilon, delta=delta, noise=noise, cut_share=cut_share
         )
-        found = curator.explain(plan, text, confidence=confidence, size=size, within=within)
+        found = curator.explain_plan(plan, text, confidence=confidence, size=size, within=within)
     show_explanation(found, within=within, as_json=as_json)
 
 

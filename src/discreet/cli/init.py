@@ -88,13 +88,13 @@ def command(
         raise WrongUsage("--table belongs to one source. Name one SOURCE with --table.")
     if target is not None:
         require_writable_path(target, may_exist=force)
-    from discreet.measure.profile import draft_policy
+    from discreet.measure.profile import draft_tables
     from discreet.measure.profile.ids import with_ids
 
     wanted = _tables_of(sources, names)
     tables = _open_tables(wanted, **reading)
     try:
-        draft = draft_policy(tables, sources=[_source_path(*item, target) for item in wanted])
+        draft = draft_tables(tables, sources=[_source_path(*item, target) for item in wanted])
     finally:
         for engine in {id(table.engine): table.engine for table in tables}.values():
             engine.close()

@@ -2,31 +2,28 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from datetime import UTC, datetime
-from pathlib import Path, PurePath
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from discreet.api.publication import (
+    KEPT_CHOICES,
+    choose_manifest_path,
+    current_time,
+    open_registry,
+    plain_choice,
+    with_manifest,
+)
 from discreet.cli import output
 from discreet.cli.file_collisions import refuse_collisions
-from discreet.cli.release_parameters import CriterionLevel, criteria_of
-from discreet.engines.address import without_password
-from discreet.errors import InvalidManifest, OutputRefused, WrongUsage
+from discreet.cli.release_parameters import criteria_of
+from discreet.errors import InvalidManifest, WrongUsage
 from discreet.release.release import Release
 
 if TYPE_CHECKING:
     from discreet.release.manifest import Manifest
-    from discreet.release.registry import Registry, RegistryRecord
-
-# What the manifest keeps of a call; the rest says where things go and how they are shown.
-KEPT_CHOICES = (
-    *("policy", "quasi", "sensitive", "unit", "hierarchies", "table", "delimiter", "encoding"),
-    *("k", "l", "t", "alpha", "beta", "disclosure", "k_map", "presence", "against"),
-    *("method", "suppress", "utility", "weights", "target", "seconds", "suppressed"),
-    *("earlier", "accept_risk"),
-)
+    from discreet.release.registry import RegistryRecord
 
 
 def publish_release(
@@ -36,22 +33,26 @@ def publish_release(
 
     With `expected`, nothing is published unless the file has that SHA-256.
     """
-    from discreet.release.anonymization import anonymize
+    from discreet.release.anonymization import anonymize_source
     from discreet.release.options import AnonymizeOptions
 
     arguments = {
-        "source": _plain_choice(source),
-        **{name: _plain_choice(choices[name]) for name in KEPT_CHOICES},
+        "source": plain_choice(source),
+        **{name: plain_choice(choices[name]) for name in KEPT_CHOICES},
     }
     out = None if choices["dry_run"] else choices["out"]
-    manifest = _manifest_target(choices) if out is not None else None
-    made = datetime.now(UTC).replace(microsecond=0).isoformat()
+    manifest = (
+        choose_manifest_path(out, manifest=choices["manifest"], force=choices["force"])
+        if out is not None
+        else None
+    )
+    made = current_time()
     refuse_collisions(
         (choices["policy"], choices["against"], choices["key_file"]),
         {"the rows": out, "the manifest": manifest, "the report": choices["report"]},
         source=source,
     )
-    wishes = AnonymizeOptions(
+    options = AnonymizeOptions(
         criteria=criteria_of(choices),
         weights=choices["weights"] or {},
         **{
@@ -63,17 +64,19 @@ def publish_release(
         },
     )
     with output.progress() as step:
-        found = anonymize(
+        found = anonymize_source(
             source,
             choices["policy"],
             output=out,
-            wishes=wishes,
+            options=options,
             key=_read_secret(choices["key_file"]),
             expected=expected,
             memory_limit=choices["memory"],
             progress=step,
             manifest=manifest,
-            registry=registry_for(source, choices, made=made),
+            registry=open_registry(
+                source, policy=choices["policy"], table=choices["table"], made=made
+            ),
             **{
                 name: choices[name]
                 for name in (
@@ -82,7 +85,7 @@ def publish_release(
                 )
             },
         )
-    return _with_manifest(found, manifest, arguments, made=made) if out is not None else found
+    return with_manifest(found, manifest, arguments, made=made) if out is not None else found
 
 
 def replay_release(path: Path, choices: dict[str, Any]) -> Release:
@@ -118,16 +121,6 @@ def replay_release(path: Path, choices: dict[str, Any]) -> Release:
     return publish_release(source, again, expected=manifest.sha256)
 
 
-def registry_for(source: str, choices: dict[str, Any], *, made: str | None = None) -> Registry:
-    """Return where releases of this table are remembered: beside its policy, else beside it."""
-    from discreet.release.registry import Registry, make_subject, registry_folders
-
-    policy, table = choices["policy"], choices["table"] or PurePath(source).stem
-    subject = make_subject(table, policy=policy, source=source)
-    now = made or datetime.now(UTC).replace(microsecond=0).isoformat()
-    return Registry(subject, registry_folders(policy=policy, source=source), now)
-
-
 def _record(manifest: Manifest, path: Path) -> RegistryRecord:
     """Return what the custodian's registry has of a manifest's release."""
     from discreet.release.registry import find_record, registry_folders
@@ -144,50 +137,9 @@ def _record(manifest: Manifest, path: Path) -> RegistryRecord:
     return record
 
 
-def _with_manifest(
-    found: Release, path: Path | None, arguments: dict[str, Any], *, made: str
-) -> Release:
-    from discreet.release.manifest import keep_record, write_manifest
-
-    if path is None:
-        return found
-    found = replace(found, manifest=str(path))
-    keep_record(found, arguments=arguments, made=made)
-    write_manifest(path, found, arguments=arguments, made=made)
-    return found
-
-
-def _manifest_target(choices: dict[str, Any]) -> Path:
-    """Return where the manifest goes; another file is not replaced by it, unless --force says so."""
-    from discreet.release.manifest import manifest_path, read_manifest
-    from discreet.writing import require_writable_path
-
-    path: Path = choices["manifest"] or manifest_path(choices["out"])
-    require_writable_path(path)
-    if choices["manifest"] is not None and path.exists() and not choices["force"]:
-        try:
-            read_manifest(path)
-        except InvalidManifest:
-            raise OutputRefused(
-                f"{path} exists and is no manifest. Name another file, or add --force to replace it."
-            ) from None
-    return path
-
-
 def _read_secret(path: Path | None) -> bytes | None:
     if path is None:
         return None
     from discreet.release.deidentify.keys import read_key_file
 
     return read_key_file(path).secret
-
-
-def _plain_choice(value: object) -> Any:
-    """Return a choice as JSON keeps it, and as its option reads it again."""
-    if isinstance(value, (Path, CriterionLevel)):
-        return str(value)
-    if isinstance(value, str):
-        return without_password(value)
-    if isinstance(value, tuple):
-        return [_plain_choice(item) for item in value]
-    return value

@@ -4,11 +4,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import click
 
+from discreet.api.criteria import (
+    DISTANCE,
+    DIVERSITY,
+    LIKENESS,
+    CriterionLevel,
+    make_criteria,
+    parse_level,
+)
 from discreet.policy.model import Criterion
 
 
@@ -74,21 +81,6 @@ class WeightsType(click.ParamType[dict[str, float]]):
         return found
 
 
-@dataclass(frozen=True)
-class CriterionLevel:
-    """A level asked of one sensitive column, or of all: `3`, `diagnosis=entropy:3`."""
-
-    column: str
-    kind: str | None
-    numbers: tuple[float, ...]
-
-    def __str__(self) -> str:
-        """Return the level as it is typed."""
-        numbers = ":".join(repr(number).removesuffix(".0") for number in self.numbers)
-        level = f"{self.kind}:{numbers}" if self.kind else numbers
-        return f"{self.column}={level}" if self.column else level
-
-
 class CriterionLevelType(click.ParamType[CriterionLevel]):
     """`[COLUMN=][KIND:]NUMBER`, the kind one of a few words."""
 
@@ -103,21 +95,11 @@ class CriterionLevelType(click.ParamType[CriterionLevel]):
         """Return the level; the last equals sign ends the column's name."""
         if isinstance(value, CriterionLevel):
             return value
-        column, _, rest = str(value).rpartition("=")
-        parts = rest.split(":")
-        kind = parts.pop(0) if parts[0] in self.kinds else None
-        try:
-            numbers = tuple(float(part) for part in parts)
-        except ValueError:
-            numbers = ()
-        if not numbers:
+        found = parse_level(str(value), self.kinds)
+        if found is None:
             kinds = f" Kinds: {', '.join(self.kinds)}." if self.kinds else ""
             self.fail(f"Write {self.example}.{kinds}", param, ctx)
-        return CriterionLevel(column, kind, numbers)
-
-
-_DIVERSITY = ("distinct", "probabilistic", "entropy", "recursive")
-_DISTANCE = ("equal", "ordered", "hierarchical")
+        return found
 
 
 def criteria_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -146,7 +128,7 @@ def criteria_options(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option(
             "--beta",
             hidden=True,
-            type=CriterionLevelType(("basic", "enhanced"), example="2 or diagnosis=enhanced:2"),
+            type=CriterionLevelType(LIKENESS, example="2 or diagnosis=enhanced:2"),
             multiple=True,
             help="β-likeness: how far a value's share may rise, relatively.",
         ),
@@ -159,16 +141,14 @@ def criteria_options(command: Callable[..., Any]) -> Callable[..., Any]:
         ),
         click.option(
             "--t",
-            type=CriterionLevelType(_DISTANCE, example="0.2 or salary=ordered:0.2"),
+            type=CriterionLevelType(DISTANCE, example="0.2 or salary=ordered:0.2"),
             multiple=True,
             metavar="T",
             help="t-closeness: 0.2, or salary=ordered:0.2.",
         ),
         click.option(
             "--l",
-            type=CriterionLevelType(
-                _DIVERSITY, example="3 or diagnosis=entropy:3 or recursive:3:2"
-            ),
+            type=CriterionLevelType(DIVERSITY, example="3 or diagnosis=entropy:3 or recursive:3:2"),
             multiple=True,
             metavar="L",
             help="l-diversity: 3, or diagnosis=entropy:3.",
@@ -186,35 +166,7 @@ def criteria_of(choices: dict[str, Any]) -> list[Criterion]:
 
     A criterion for every sensitive column has an empty column.
     """
-    from discreet.policy import model
-
-    k, k_map, presence = (choices.pop(name) for name in ("k", "k_map", "presence"))
-    alphas: Sequence[CriterionLevel] = choices.pop("alpha")
-    if alphas and k is None:
-        raise click.UsageError("--alpha needs --k: a class has both.")
-    return [
-        *([model.KAnonymity(k)] if k is not None else []),
-        *([model.KMap(k_map)] if k_map is not None else []),
-        *([model.DeltaPresence(*presence)] if presence is not None else []),
-        *(_diversity_criterion(level) for level in choices.pop("l")),
-        *(model.TCloseness(v.column, v.numbers[0], v.kind or "equal") for v in choices.pop("t")),
-        *(model.AlphaK(level.column, level.numbers[0], k or 1) for level in alphas),
-        *(
-            model.BetaLikeness(v.column, v.numbers[0], v.kind or "basic")
-            for v in choices.pop("beta")
-        ),
-        *(model.DeltaDisclosure(v.column, v.numbers[0]) for v in choices.pop("disclosure")),
-    ]
-
-
-def _diversity_criterion(level: CriterionLevel) -> Criterion:
-    from discreet.policy import model
-
-    kind = level.kind or "distinct"
-    if kind == "recursive":
-        if len(level.numbers) != 2:
-            raise click.UsageError("Recursive diversity needs l and c: --l recursive:3:2.")
-        return model.LDiversity(level.column, level.numbers[0], "recursive", level.numbers[1])
-    if len(level.numbers) != 1:
-        raise click.UsageError(f"The kind {kind} has one number: --l {kind}:3.")
-    return model.LDiversity(level.column, level.numbers[0], kind)  # pyright: ignore[reportArgumentType]
+    levels = ("l", "t", "alpha", "beta", "disclosure")
+    return make_criteria(
+        **{name: choices.pop(name) for name in ("k", "k_map", "presence", *levels)}
+    )

@@ -78,7 +78,7 @@ def assess(  # noqa: PLR0913 -- the flags of the command
     threshold: float = AT_RISK_ABOVE,
     delimiter: str | None = None,
     encoding: str | None = None,
-    memory_limit: str | None = None,
+    memory: str | None = None,
     progress: Progress | None = None,
 ) -> Assessment:
     """Return how identifiable the people in `source` are.
@@ -98,7 +98,7 @@ def assess(  # noqa: PLR0913 -- the flags of the command
         threshold: People whose chance of being found is above this are at risk.
         delimiter: What separates the columns of a CSV file.
         encoding: The encoding of a CSV file.
-        memory_limit: How much memory the engine may use, such as `4GB`.
+        memory: How much memory the engine may use, such as `4GB`.
         progress: Called with a step's name, what is done and what there is to do.
 
     >>> import pyarrow as pa
@@ -115,7 +115,7 @@ def assess(  # noqa: PLR0913 -- the flags of the command
             table=table,
             delimiter=delimiter,
             encoding=encoding,
-            memory_limit=memory_limit,
+            memory_limit=memory,
         ) as opened,
         ScratchEngine(opened.engine) as scratch,
     ):

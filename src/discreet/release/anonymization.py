@@ -60,12 +60,12 @@ class Input:
     memory_limit: str | None = None
 
 
-def anonymize(  # noqa: PLR0913 -- the flags of the command
+def anonymize_source(  # noqa: PLR0913 -- the flags of the command
     source: object,
     policy: Policy | str | Path | None = None,
     *,
     output: str | Path | None = None,
-    wishes: AnonymizeOptions | None = None,
+    options: AnonymizeOptions | None = None,
     table: str | None = None,
     against: object = None,
     suppressed: Suppressed = "keep",
@@ -88,9 +88,9 @@ def anonymize(  # noqa: PLR0913 -- the flags of the command
 
     Args:
         source: A path, a URL, or a frame: pandas, polars, pyarrow, a DuckDB relation, Spark.
-        policy: A policy or the path of its file; without one, `wishes` gives all settings.
+        policy: A policy or the path of its file; without one, `options` gives all settings.
         output: Where to write: a CSV or Parquet file, a folder, a table. None only searches.
-        wishes: What wins over the policy: columns, criteria, method.
+        options: What wins over the policy: columns, criteria, method.
         table: The table's name in the policy or in the database.
         against: The population, for k-map and δ-presence.
         suppressed: Whether suppressed rows stay, as `*`, or are left out. They are always left out
@@ -120,8 +120,8 @@ def anonymize(  # noqa: PLR0913 -- the flags of the command
 
     >>> import pyarrow as pa
     >>> people = pa.table({"age": [31, 32, 47, 48], "ill": ["flu", "flu", "gout", "flu"]})
-    >>> wishes = AnonymizeOptions(quasi=["age"], sensitive=["ill"], criteria=[model.KAnonymity(2)])
-    >>> found = anonymize(people, wishes=wishes)
+    >>> options = AnonymizeOptions(quasi=["age"], sensitive=["ill"], criteria=[model.KAnonymity(2)])
+    >>> found = anonymize_source(people, options=options)
     >>> found.k, found.classes, found.suppressed
     (2, 2, 0)
     """
@@ -137,7 +137,7 @@ def anonymize(  # noqa: PLR0913 -- the flags of the command
         ) as opened,
         ScratchEngine(opened.engine) as scratch,
     ):
-        asked, cautions = _settle_options(given, opened, wishes or AnonymizeOptions())
+        asked, cautions = _settle_options(given, opened, options or AnonymizeOptions())
         plan = _AnonymizePlan(
             asked,
             given,
@@ -156,12 +156,12 @@ def anonymize(  # noqa: PLR0913 -- the flags of the command
 
 
 def _settle_options(
-    given: Input, opened: Table, wishes: AnonymizeOptions
+    given: Input, opened: Table, options: AnonymizeOptions
 ) -> tuple[model.TablePolicy, tuple[str, ...]]:
     """Return what is to be done, and what to say about it."""
     loaded = resolve_policy(given.policy)
     policy = select_table(loaded, label=opened.label, name=given.table) if loaded else None
-    asked = apply_options(policy, wishes, name=PurePath(opened.label).stem)
+    asked = apply_options(policy, options, name=PurePath(opened.label).stem)
     about_population = any(
         isinstance(criterion, (model.KMap, model.DeltaPresence)) for criterion in asked.criteria
     )
@@ -170,7 +170,7 @@ def _settle_options(
             "k-map and delta-presence compare the release with its population. Name the "
             "population's table with --against."
         )
-    if about_population and wishes.method is None and asked.release.method == "local":
+    if about_population and options.method is None and asked.release.method == "local":
         # Labels of classes that overlap have no number of people of the population.
         asked = replace(asked, release=replace(asked.release, method="full-domain"))
     return asked, caution_set_aside(policy, asked)

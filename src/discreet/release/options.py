@@ -43,7 +43,7 @@ class AnonymizeOptions:
 
 
 def apply_options(
-    policy: model.TablePolicy | None, wishes: AnonymizeOptions, *, name: str
+    policy: model.TablePolicy | None, options: AnonymizeOptions, *, name: str
 ) -> model.TablePolicy:
     """Return the table's policy as it is to be carried out.
 
@@ -51,18 +51,18 @@ def apply_options(
         WrongUsage: No quasi-identifiers or no criteria are given.
         UnknownColumn: A weight is given to a column that is no quasi-identifier.
     """
-    if policy is None and wishes.quasi is None:
+    if policy is None and options.quasi is None:
         raise WrongUsage(
             "Say which columns outsiders may know: --quasi age,sex,zip, or a policy with --policy "
             "(draft one with `discreet init`). Guessing is for assessing, not for publishing."
         )
     table = policy or model.TablePolicy(name, ())
-    table = replace(table, columns=_apply_roles(table, wishes))
+    table = replace(table, columns=_apply_roles(table, options))
     table = replace(
         table,
-        unit=wishes.unit or table.unit,
-        criteria=_apply_criteria(table, wishes),
-        release=_release(table.release, wishes),
+        unit=options.unit or table.unit,
+        criteria=_apply_criteria(table, options),
+        release=_release(table.release, options),
     )
     if not table.criteria:
         raise WrongUsage(
@@ -70,7 +70,7 @@ def apply_options(
             "one: --k 5."
         )
     quasi = table.with_role(model.ColumnRole.QUASI_IDENTIFIER)
-    _require_weighed(wishes.weights, quasi)
+    _require_weighed(options.weights, quasi)
     if quasi and all(table.release.weights.get(name, 1) == 0 for name in quasi):
         raise WrongUsage(
             "Every quasi-identifier has the weight 0, so that nothing would be worth keeping. Give "
@@ -133,17 +133,17 @@ def read_hierarchies(folder: Path, names: Sequence[str]) -> Mapping[str, Hierarc
 
 
 def _apply_roles(
-    table: model.TablePolicy, wishes: AnonymizeOptions
+    table: model.TablePolicy, options: AnonymizeOptions
 ) -> tuple[model.ColumnPolicy, ...]:
     columns = {column.name: column for column in table.columns}
-    for name in set(wishes.quasi or ()) & set(wishes.sensitive or ()):
+    for name in set(options.quasi or ()) & set(options.sensitive or ()):
         raise ConflictingRoles(
             f"Column '{name}' is both quasi-identifier and sensitive. An outsider either knows it or "
             "must not learn it: choose one role."
         )
     for role, names in (
-        (model.ColumnRole.QUASI_IDENTIFIER, wishes.quasi),
-        (model.ColumnRole.SENSITIVE, wishes.sensitive),
+        (model.ColumnRole.QUASI_IDENTIFIER, options.quasi),
+        (model.ColumnRole.SENSITIVE, options.sensitive),
     ):
         if names is None:
             continue
@@ -153,17 +153,17 @@ def _apply_roles(
         for name in names:
             known = columns.get(name)
             columns[name] = replace(known, role=role) if known else model.ColumnPolicy(name, role)
-    if wishes.hierarchies is not None:
+    if options.hierarchies is not None:
         quasi = [n for n, c in columns.items() if c.role is model.ColumnRole.QUASI_IDENTIFIER]
-        for name, hierarchy in read_hierarchies(wishes.hierarchies, quasi).items():
+        for name, hierarchy in read_hierarchies(options.hierarchies, quasi).items():
             columns[name] = replace(columns[name], hierarchy=hierarchy)
     return tuple(columns.values())
 
 
 def _apply_criteria(
-    table: model.TablePolicy, wishes: AnonymizeOptions
+    table: model.TablePolicy, options: AnonymizeOptions
 ) -> tuple[model.Criterion, ...]:
-    wanted = [one for criterion in wishes.criteria for one in _for_each(criterion, table)]
+    wanted = [one for criterion in options.criteria for one in _for_each(criterion, table)]
     for criterion in wanted:
         _require_valid(criterion)
     replaced = {(type(one), getattr(one, "column", None)) for one in wanted}
@@ -209,12 +209,12 @@ def _require_valid(criterion: model.Criterion) -> None:
         raise InvalidCriterion("\n".join(sentences)) from None
 
 
-def _release(release: model.ReleasePolicy, wishes: AnonymizeOptions) -> model.ReleasePolicy:
+def _release(release: model.ReleasePolicy, options: AnonymizeOptions) -> model.ReleasePolicy:
     given = {
-        "method": wishes.method,
-        "suppress": wishes.suppress,
-        "utility": wishes.utility,
-        "target": wishes.target,
+        "method": options.method,
+        "suppress": options.suppress,
+        "utility": options.utility,
+        "target": options.target,
     }
     chosen = {name: value for name, value in given.items() if value is not None}
-    return replace(release, **chosen, weights={**release.weights, **wishes.weights})
+    return replace(release, **chosen, weights={**release.weights, **options.weights})

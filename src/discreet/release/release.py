@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import glob
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Self
 
 from discreet.attack.finding import Finding
-from discreet.errors import Bug
+from discreet.engines.caller_frames import to_frame_like, to_pandas_frame, to_polars_frame
+from discreet.engines.connect import opened_table
+from discreet.engines.engine import ArrowTable
+from discreet.errors import Bug, WrongUsage
 from discreet.measure.assessment import ClassView, CriterionVerdict
 from discreet.policy import model
 from discreet.result import Result
+from discreet.sql import build
 
 if TYPE_CHECKING:
     from discreet.measure.joint import JointUniqueness
@@ -84,6 +89,50 @@ class Release(Result):
     id: str | None = None
     _record: RegistryRecord | None = None
     _policy: model.TablePolicy | None = None
+    _rows: ArrowTable = field(default=None, repr=False, compare=False)
+    _given: object = field(default=None, repr=False, compare=False)
+
+    def __repr__(self) -> str:
+        """Return the verdict: a representation is shared more easily than labels of people should be."""
+        return f"Release(source={self.source!r}, verdict={self.verdict!r})"
+
+    def to_arrow(self) -> ArrowTable:
+        """Return the published rows as an Arrow table.
+
+        Raises:
+            WrongUsage: Nothing was published, or it is in a database.
+        """
+        if self._rows is not None:
+            return self._rows
+        if self.output is None or self.sha256 is None:
+            where = "nowhere" if self.output is None else f"to {self.output}"
+            raise WrongUsage(f"The rows were written {where}: there are none to hand out here.")
+        folder = f"{glob.escape(self.output)}*.parquet"
+        with opened_table(folder if self.output.endswith("/") else self.output) as table:
+            return table.engine.run(
+                build.select(*(build.column(c.name) for c in table.columns), source=table.relation)
+            )
+
+    def to_pandas(self) -> Any:
+        """Return the published rows as a pandas frame."""
+        return to_pandas_frame(self.to_arrow())
+
+    def to_polars(self) -> Any:
+        """Return the published rows as a polars frame."""
+        return to_polars_frame(self.to_arrow())
+
+    @property
+    def frame(self) -> Any:
+        """The published rows, as the kind of frame that the source was."""
+        return to_frame_like(self._given, self.to_arrow())
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """Hand the published rows to anything that speaks Arrow."""
+        return self.to_arrow().__arrow_c_stream__(requested_schema)
+
+    def with_rows(self, rows: ArrowTable, given: object) -> Self:
+        """Return the release with its rows in memory, and the source they were made from."""
+        return replace(self, _rows=rows, _given=given)
 
     @property
     def record(self) -> RegistryRecord | None:

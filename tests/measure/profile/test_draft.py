@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from discreet.engines.connect import open_table
 from discreet.engines.engine import Table
 from discreet.errors import WrongUsage
-from discreet.measure.profile import PolicyDraft, draft_policy
+from discreet.measure.profile import PolicyDraft, draft_tables
 from discreet.policy.load import parse_policy
 from discreet.policy.model import ColumnRole, KAnonymity, LDiversity
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 def draft(data: pa.Table, label: str = "people") -> PolicyDraft:
     found = open_table(data)
-    return draft_policy([Table(found.engine, found.relation, found.columns, label)])
+    return draft_tables([Table(found.engine, found.relation, found.columns, label)])
 
 
 def roles(found: PolicyDraft) -> dict[str, ColumnRole]:
@@ -111,7 +111,7 @@ def test_a_draft_is_the_same_however_rows_are_ordered() -> None:
 def test_a_draft_is_the_same_on_every_engine(any_engine: Engine) -> None:
     relation = any_engine.load(PEOPLE.to_reader())
     table = Table(any_engine, relation, any_engine.columns(relation), "people")
-    assert draft_policy([table]).to_yaml() == draft(PEOPLE).to_yaml()
+    assert draft_tables([table]).to_yaml() == draft(PEOPLE).to_yaml()
 
 
 COLORS = draft(pa.table({"color": ["red", "blue"] * 20}))
@@ -153,7 +153,7 @@ def test_any_value_survives_every_yaml_reader(value: str) -> None:
     ],
 )
 def test_a_password_is_not_copied_into_a_draft(url: str) -> None:
-    text = draft_policy([open_table(PEOPLE)], sources=[url]).to_yaml()
+    text = draft_tables([open_table(PEOPLE)], sources=[url]).to_yaml()
     assert "sec" not in text.split("columns:")[0]
     assert "anna@db.example.org/clinic?table=patients" in text
 
@@ -175,12 +175,12 @@ def test_a_table_is_named_after_its_source(label: str, name: str) -> None:
 
 def test_two_files_of_one_name_become_two_tables() -> None:
     tables = [open_table(PEOPLE), open_table(PEOPLE)]
-    assert len({table.name for table in draft_policy(tables).tables}) == 2
+    assert len({table.name for table in draft_tables(tables).tables}) == 2
 
 
 def test_a_draft_of_nothing_is_refused() -> None:
     with pytest.raises(WrongUsage):
-        draft_policy([])
+        draft_tables([])
 
 
 def test_the_safe_harbor_list_shows_found_and_missing_kinds() -> None:
@@ -192,14 +192,14 @@ def test_the_safe_harbor_list_shows_found_and_missing_kinds() -> None:
 
 
 def test_the_adult_table_gets_sensible_roles(shared_data: Path) -> None:
-    found = roles(draft_policy([open_table(str(shared_data / "adult" / "adult.csv"))]))
+    found = roles(draft_tables([open_table(str(shared_data / "adult" / "adult.csv"))]))
     assert found.pop("salary-class") is ColumnRole.SENSITIVE
     assert set(found.values()) == {ColumnRole.QUASI_IDENTIFIER}
 
 
 def test_the_adult_table_with_names_gets_sensible_roles(shared_data: Path) -> None:
     source = shared_data / "adult_with_pii" / "adult_with_pii.csv"
-    drafted = draft_policy([open_table(str(source))])
+    drafted = draft_tables([open_table(str(source))])
     found = roles(drafted)
     assert found["Name"] is ColumnRole.IDENTIFIER
     quasi = ("DOB", "Zip", "Age", "Sex", "Race", "Occupation", "Marital Status", "Country")

@@ -7,7 +7,7 @@ import pyarrow as pa
 from discreet.engines.connect import open_table
 from discreet.engines.duckdb import DuckDB
 from discreet.engines.engine import Table
-from discreet.measure.profile import PolicyDraft, draft_policy
+from discreet.measure.profile import PolicyDraft, draft_tables
 
 PATIENTS = pa.table({"id": [f"P{n}" for n in range(100)], "age": [n % 80 for n in range(100)]})
 VISITS = pa.table({"visit_id": list(range(300)), "patient_id": [f"P{n % 90}" for n in range(300)]})
@@ -20,7 +20,7 @@ def named(data: pa.Table, label: str, engine: DuckDB | None = None) -> Table:
 
 def draft(*, together: bool, visits: pa.Table = VISITS) -> PolicyDraft:
     home = DuckDB() if together else None
-    return draft_policy([named(PATIENTS, "patients", home), named(visits, "visits", home)])
+    return draft_tables([named(PATIENTS, "patients", home), named(visits, "visits", home)])
 
 
 def references(found: PolicyDraft) -> dict[str, tuple[str, str]]:
@@ -56,7 +56,7 @@ def test_the_reason_of_a_unit_counts_rows_and_people() -> None:
 
 
 def test_in_a_table_without_a_key_each_row_is_a_unit() -> None:
-    found = draft_policy([named(pa.table({"age": [1, 2, 3]}), "ages")]).tables[0]
+    found = draft_tables([named(pa.table({"age": [1, 2, 3]}), "ages")]).tables[0]
     assert found.unit == "row"
     assert found.unit_reason == "each row is taken to be one person"
 

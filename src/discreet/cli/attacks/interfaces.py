@@ -253,8 +253,6 @@ def _private_interface(
         "ledger that is thrown away. Nothing of the real budget is spent.",
         err=True,
     )
-    reading: Any = {name: choices[name] for name in ("delimiter", "encoding")}
-    reading["memory_limit"] = choices["memory"]
     name = choices["table"] or PurePath(table.label).name.partition(".")[0]
     with tempfile.TemporaryDirectory(prefix="discreet-rehearsal-") as folder:
         curator = open_curator(
@@ -262,7 +260,7 @@ def _private_interface(
             policy,
             ledger=Path(folder) / "ledger.sqlite",
             table=choices["table"],
-            reading=reading,
+            **{name: choices[name] for name in ("delimiter", "encoding", "memory")},
         )
         with curator:
             yield Interface(

@@ -110,7 +110,7 @@ def guess_roles(table: Table) -> dict[str, RoleGuess]:
     return _guess_columns(_name_of(table.label), describe_columns(table))[0]
 
 
-def draft_policy(tables: Sequence[Table], *, sources: Sequence[str] | None = None) -> PolicyDraft:
+def draft_tables(tables: Sequence[Table], *, sources: Sequence[str] | None = None) -> PolicyDraft:
     """Return a drafted policy for `tables`, read from all of their rows by their engines.
 
     Args:

@@ -94,7 +94,7 @@ class _AnonymizedQuery:
     rows: ArrowTable
     names: tuple[str, ...]
     base: set[Name]
-    wishes: AnonymizeOptions
+    options: AnonymizeOptions
     earlier: Sequence[shown_views.ShownView]
 
     def policy(self, session: GatewaySession) -> tuple[model.Policy | None, str | None]:
@@ -110,18 +110,18 @@ class _AnonymizedQuery:
 
     def quasi(self, session: GatewaySession) -> tuple[str, ...]:
         """Return the columns that outsiders are taken to know."""
-        if self.wishes.quasi is not None:
-            return tuple(self.wishes.quasi)
+        if self.options.quasi is not None:
+            return tuple(self.options.quasi)
         policy, name = _policy_for(session, self.base, self.names)
         table = policy.tables[name] if policy and name else None
         return tuple(table.with_role(model.ColumnRole.QUASI_IDENTIFIER)) if table else ()
 
     def require_named(self, session: GatewaySession) -> None:
         """Refuse options that name no column of the query, or that leave the adversary unknown."""
-        for name in (*(self.wishes.quasi or ()), *(self.wishes.sensitive or ())):
+        for name in (*(self.options.quasi or ()), *(self.options.sensitive or ())):
             if name not in self.names:
                 raise StatementFailed("42703", f'column "{name}" is not in the query')
-        if self.wishes.quasi is None and _policy_for(session, self.base, self.names)[0] is None:
+        if self.options.quasi is None and _policy_for(session, self.base, self.names)[0] is None:
             raise StatementFailed(
                 "22023",
                 "the quasi-identifiers are not known",
@@ -132,7 +132,7 @@ class _AnonymizedQuery:
 def _release(
     session: GatewaySession, asked: _AnonymizedQuery, *, accepted: str | None
 ) -> tuple[Release, ArrowTable]:
-    from discreet.release.anonymization import anonymize
+    from discreet.release.anonymization import anonymize_source
 
     asked.require_named(session)
     policy, name = asked.policy(session)
@@ -141,11 +141,11 @@ def _release(
     ) as place:
         output, source = Path(place) / "release.parquet", open_table(asked.rows)
         try:
-            made = anonymize(
+            made = anonymize_source(
                 replace(source, label=name or _QUERY),
                 policy,
                 output=output,
-                wishes=asked.wishes,
+                options=asked.options,
                 table=name,
                 suppressed="drop",
                 earlier=_write_earlier_views(session, asked.earlier, Path(place)),

@@ -161,7 +161,7 @@ class PrivateAnswers:
         """Return lines that explain the cost and the expected error of a query."""
         with self._borrow_curator(asked) as curator:
             plan, text = _plan(curator, asked)
-            found = curator.explain(plan, text, confidence=asked.confidence)
+            found = curator.explain_plan(plan, text, confidence=asked.confidence)
         lines = [describe_price(found)]
         for item in found.expected:
             if item.ranks is not None:

@@ -1,0 +1,84 @@
+"""What a publication leaves beside its rows: the custodian's registry and the manifest."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path, PurePath
+from typing import TYPE_CHECKING, Any
+
+from discreet.api.criteria import CriterionLevel
+from discreet.engines.address import without_password
+from discreet.errors import InvalidManifest, OutputRefused
+
+if TYPE_CHECKING:
+    from discreet.release.registry import Registry
+    from discreet.release.release import Release
+
+# What the manifest keeps of a call; the rest says where things go and how they are shown.
+KEPT_CHOICES = (
+    *("policy", "quasi", "sensitive", "unit", "hierarchies", "table", "delimiter", "encoding"),
+    *("k", "l", "t", "alpha", "beta", "disclosure", "k_map", "presence", "against"),
+    *("method", "suppress", "utility", "weights", "target", "seconds", "suppressed"),
+    *("earlier", "accept_risk"),
+)
+
+
+def current_time() -> str:
+    """Return the time of a publication, to the second."""
+    return datetime.now(UTC).replace(microsecond=0).isoformat()
+
+
+def open_registry(
+    source: str | Path, *, policy: object = None, table: str | None = None, made: str | None = None
+) -> Registry:
+    """Return where releases of this table are remembered: beside its policy, else beside it."""
+    from discreet.release.registry import Registry, make_subject, registry_folders
+
+    subject = make_subject(table or PurePath(source).stem, policy=policy, source=str(source))
+    return Registry(
+        subject, registry_folders(policy=policy, source=str(source)), made or current_time()
+    )
+
+
+def choose_manifest_path(output: str | Path, *, manifest: Path | None, force: bool) -> Path:
+    """Return where the manifest goes; another file is not replaced by it, unless `force` says so."""
+    from discreet.release.manifest import manifest_path, read_manifest
+    from discreet.writing import require_writable_path
+
+    path = manifest or manifest_path(output)
+    require_writable_path(path)
+    if manifest is not None and path.exists() and not force:
+        try:
+            read_manifest(path)
+        except InvalidManifest:
+            raise OutputRefused(
+                f"{path} exists and is no manifest. Name another file, or add --force to replace it."
+            ) from None
+    return path
+
+
+def with_manifest(
+    found: Release, path: Path | None, arguments: Mapping[str, Any], *, made: str
+) -> Release:
+    """Return the release with its manifest written to `path`, and its record kept."""
+    from discreet.release.manifest import keep_record, write_manifest
+
+    if path is None:
+        return found
+    found = replace(found, manifest=str(path))
+    keep_record(found, arguments=arguments, made=made)
+    write_manifest(path, found, arguments=arguments, made=made)
+    return found
+
+
+def plain_choice(value: object) -> Any:
+    """Return a choice as JSON keeps it, and as its option reads it again."""
+    if isinstance(value, (Path, CriterionLevel)):
+        return str(value)
+    if isinstance(value, str):
+        return without_password(value)
+    if isinstance(value, (tuple, list)):
+        return [plain_choice(item) for item in value]
+    return value
