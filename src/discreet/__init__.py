@@ -11,6 +11,9 @@ if TYPE_CHECKING:
     from discreet.answer.curator import Curator
     from discreet.answer.curator import open_curator as open  # noqa: A004
     from discreet.api.anonymize import anonymize
+    from discreet.api.check import check
+    from discreet.api.deidentify import deidentify
+    from discreet.api.draft import draft_policy
     from discreet.engines.connect import open_table
     from discreet.measure.assess import assess
     from discreet.measure.assessment import Assessment
@@ -27,6 +30,9 @@ _HOMES = {
     "Release": "discreet.release.release",
     "anonymize": "discreet.api.anonymize",
     "assess": "discreet.measure.assess",
+    "check": "discreet.api.check",
+    "deidentify": "discreet.api.deidentify",
+    "draft_policy": "discreet.api.draft",
     "errors": "discreet.errors",
     "load_policy": "discreet.policy.load",
     "open": "discreet.answer.curator",
@@ -44,6 +50,9 @@ __all__ = [
     "Release",
     "anonymize",
     "assess",
+    "check",
+    "deidentify",
+    "draft_policy",
     "errors",
     "load_policy",
     "open",

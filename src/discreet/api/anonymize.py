@@ -23,17 +23,15 @@ from discreet.api.publication import (
     current_time,
     open_registry,
     plain_choice,
+    read_rows,
     with_manifest,
 )
-from discreet.engines.connect import opened_table
-from discreet.engines.engine import ArrowTable
 from discreet.errors import WrongUsage
 from discreet.policy import model
 from discreet.release.anonymization import anonymize_source
 from discreet.release.deidentify.keys import read_key_file
 from discreet.release.options import AnonymizeOptions
 from discreet.release.release import Release
-from discreet.sql import build
 
 # The same names as on the command line; what a manifest keeps under another one.
 _KEPT_AS = {"seconds": "time"}
@@ -214,11 +212,5 @@ def _anonymize_in_memory(
         found = anonymize_source(
             source, policy, output=Path(folder) / "release.parquet", **arguments
         )
-        rows = _read_rows(Path(folder) / "release.parquet")
+        rows = read_rows(Path(folder) / "release.parquet")
     return replace(found, output=None).with_rows(rows, source)
-
-
-def _read_rows(path: Path) -> ArrowTable:
-    with opened_table(path) as table:
-        columns = [build.column(column.name) for column in table.columns]
-        return table.engine.run(build.select(*columns, source=table.relation))

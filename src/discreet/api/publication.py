@@ -10,7 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 from discreet.api.criteria import CriterionLevel
 from discreet.engines.address import without_password
+from discreet.engines.connect import opened_table
+from discreet.engines.engine import ArrowTable
 from discreet.errors import InvalidManifest, OutputRefused
+from discreet.sql import build
 
 if TYPE_CHECKING:
     from discreet.release.registry import Registry
@@ -71,6 +74,13 @@ def with_manifest(
     keep_record(found, arguments=arguments, made=made)
     write_manifest(path, found, arguments=arguments, made=made)
     return found
+
+
+def read_rows(path: Path) -> ArrowTable:
+    """Return the rows of a file that was just written."""
+    with opened_table(path) as table:
+        columns = [build.column(column.name) for column in table.columns]
+        return table.engine.run(build.select(*columns, source=table.relation))
 
 
 def plain_choice(value: object) -> Any:

@@ -8,7 +8,6 @@ from typing import Any
 import click
 
 from discreet.cli import options, output
-from discreet.errors import WrongUsage
 from discreet.measure.assessment import CriterionVerdict
 from discreet.measure.exposure import Exposure
 
@@ -35,24 +34,17 @@ Examples:
 @options.reading_options
 @options.json_option
 @click.pass_context
-def command(
-    ctx: click.Context, source: str, as_json: bool, memory: str | None, **choices: Any
-) -> None:
+def command(ctx: click.Context, source: str, as_json: bool, **choices: Any) -> None:
     """Exit 0 when SOURCE meets every criterion of its policy, 3 when it does not.
 
     Prints each criterion with the level reached, and who stands in its way. Also 3 when more people
     are exposed than the policy tolerates: alone on all columns that stay, or in a class that shares
     one sensitive value; and when the policy leaves open what must be decided.
     """
-    from discreet.measure.assess import assess
+    from discreet.api.check import check
 
     with output.progress() as step:
-        found = assess(source, depth=0, memory=memory, progress=step, **choices)
-    if not found.criteria:
-        raise WrongUsage(
-            "The policy has no criteria for this table, so there is nothing to check. Add "
-            "`criteria:` to it, such as `- k-anonymity: {k: 5}`."
-        )
+        found = check(source, progress=step, **choices)
     if as_json:
         output.print_json(found)
     else:

@@ -12,14 +12,12 @@ from click.core import ParameterSource
 from discreet.cli import options, output
 from discreet.cli.attacks.findings import print_refusal
 from discreet.errors import OutputRefused, RiskNotTolerated, WrongUsage
-from discreet.release.deidentify.keys import SecretKey
 from discreet.release.deidentify.record import Deidentified
 from discreet.result import Result
 
 if TYPE_CHECKING:
     from discreet.measure.assess import Progress
     from discreet.release.deidentify.expert import Determination
-    from discreet.release.deidentify.kinds import Pseudonym
     from discreet.release.deidentify.source import SourceOptions
 
 EXAMPLES = """\b
@@ -327,6 +325,7 @@ def _determine_expert(source: str, choices: dict[str, Any], step: Progress) -> D
 
 
 def _run_pseudonymize(source: str, choices: dict[str, Any], step: Progress) -> Deidentified:
+    from discreet.api.deidentify import choose_pseudonyms, read_secret_key
     from discreet.release.deidentify.apply_pseudonyms import PseudonymChoices
     from discreet.release.deidentify.deidentify import pseudonymize_source
 
@@ -340,8 +339,8 @@ def _run_pseudonymize(source: str, choices: dict[str, Any], step: Progress) -> D
         source,
         _output_target(choices),
         choices=PseudonymChoices(
-            columns=_chosen_pseudonyms(choices),
-            key=_read_key(choices),
+            columns=choose_pseudonyms(choices),
+            key=read_secret_key(choices["key_file"], choices["key_env"]),
             unit=choices["unit"],
             keep=choices["keep"] or (),
         ),
@@ -349,35 +348,6 @@ def _run_pseudonymize(source: str, choices: dict[str, Any], step: Progress) -> D
         policy=choices["policy"],
         **_common_arguments(source, choices, step),
     )
-
-
-def _chosen_pseudonyms(choices: dict[str, Any]) -> dict[str, Pseudonym]:
-    from discreet.release.deidentify import kinds
-
-    wanted: dict[str, type[Pseudonym]] = {
-        "columns": kinds.KeyedHash,
-        "reversible": kinds.Reversible,
-        "format_preserving": kinds.FormatPreserving,
-        "tokens": kinds.RandomToken,
-        "shift_dates": kinds.DateShift,
-    }
-    found: dict[str, Pseudonym] = {}
-    for option, kind in wanted.items():
-        for name in choices[option]:
-            if name in found:
-                raise WrongUsage(f"Column '{name}' is named for two pseudonyms. Name it once.")
-            found[name] = kind()
-    return found
-
-
-def _read_key(choices: dict[str, Any]) -> SecretKey | None:
-    from discreet.release.deidentify.keys import read_key_file, read_key_variable
-
-    if choices["key_file"] is not None and choices["key_env"] is not None:
-        raise WrongUsage("There are two keys. Give --key-file or --key-env, not both.")
-    if choices["key_file"] is not None:
-        return read_key_file(choices["key_file"])
-    return read_key_variable(choices["key_env"]) if choices["key_env"] is not None else None
 
 
 def _report_writer(path: Path, method: str) -> Callable[[Any], None]:

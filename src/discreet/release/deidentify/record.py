@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from discreet.attack.finding import Finding
+from discreet.engines.caller_frames import to_pandas_frame, to_polars_frame
+from discreet.engines.engine import ArrowTable
+from discreet.errors import WrongUsage
 from discreet.result import Result
 from discreet.writing import write_atomically
 
@@ -76,6 +79,25 @@ class Deidentified(Result):
     findings: tuple[Finding, ...] = ()
     accepted_risk: str | None = None
     not_tried: tuple[str, ...] = ()
+    _rows: ArrowTable = field(default=None, repr=False, compare=False)
+
+    def to_arrow(self) -> ArrowTable:
+        """Return the rows as an Arrow table, where they are in memory."""
+        if self._rows is None:
+            raise WrongUsage("The rows are not in memory: they were written, or it was a dry run.")
+        return self._rows
+
+    def to_pandas(self) -> Any:
+        """Return the rows as a pandas frame."""
+        return to_pandas_frame(self.to_arrow())
+
+    def to_polars(self) -> Any:
+        """Return the rows as a polars frame."""
+        return to_polars_frame(self.to_arrow())
+
+    def with_rows(self, rows: ArrowTable) -> Self:
+        """Return it with its rows in memory instead of a file."""
+        return replace(self, _rows=rows, output=None)
 
     def column(self, name: str) -> ColumnRecord:
         """Return what happened to the column called `name`."""
