@@ -112,7 +112,7 @@ def test_without_noise_the_share_is_exact(
 
 
 def _probe(plan: Any) -> CutProbe:
-    (leaf,) = plan.leaves
+    (leaf,) = plan.private_queries
     assert leaf.cut is not None
     return leaf.cut
 

@@ -75,7 +75,7 @@ def mechanisms(plan: Plan) -> int:
 
 
 def test_a_count_has_noise_of_scale_one_over_epsilon(plan):
-    (leaf,) = plan("SELECT count(*) FROM people", epsilon="0.5").leaves
+    (leaf,) = plan("SELECT count(*) FROM people", epsilon="0.5").private_queries
     (block,) = leaf.blocks
     assert (block.sensitivity, block.scale) == (1, 2)
 
@@ -98,21 +98,21 @@ def test_aggregates_of_one_argument_share_their_noise(plan, aggregates: str, exp
 
 
 def test_a_sum_alone_changes_by_its_larger_bound(plan):
-    (leaf,) = plan("SELECT sum(pay) FROM people").leaves
+    (leaf,) = plan("SELECT sum(pay) FROM people").private_queries
     (noisy,) = leaf.blocks
     assert noisy.sensitivity * noisy.block.step == pytest.approx(3000, rel=1e-3)
 
 
 def test_rows_that_count_multiply_the_noise(plan):
-    (alone,) = plan("SELECT count(*) FROM people").leaves[0].blocks
-    leaf = plan("SELECT count(*) FROM visits", cut_share="0").leaves[0]
+    (alone,) = plan("SELECT count(*) FROM people").private_queries[0].blocks
+    leaf = plan("SELECT count(*) FROM visits", cut_share="0").private_queries[0]
     (many,) = leaf.blocks
     assert many.scale / leaf.limit.one == 4 * alone.scale
 
 
 def test_public_groups_cost_no_more_than_one(plan):
-    (one,) = plan("SELECT count(*) FROM people").leaves[0].blocks
-    (each,) = plan("SELECT sex, count(*) FROM people GROUP BY sex").leaves[0].blocks
+    (one,) = plan("SELECT count(*) FROM people").private_queries[0].blocks
+    (each,) = plan("SELECT sex, count(*) FROM people GROUP BY sex").private_queries[0].blocks
     assert one.scale == each.scale
 
 
@@ -128,7 +128,7 @@ def test_public_groups_cost_no_more_than_one(plan):
     ],
 )
 def test_contributions_are_bounded_as_the_question_needs(plan, question, delta, noise, method):
-    (leaf,) = plan(question, delta=delta, noise=noise).leaves
+    (leaf,) = plan(question, delta=delta, noise=noise).private_queries
     assert leaf.limit.method == method
 
 
@@ -139,20 +139,20 @@ def test_a_unit_without_limits_is_refused(plan):
 
 def test_one_row_for_each_person_needs_no_limits(plan):
     text = "SELECT count(*) FROM (SELECT who FROM unlimited GROUP BY who) x"
-    assert plan(text).leaves[0].limit.method == "none"
+    assert plan(text).private_queries[0].limit.method == "none"
 
 
 def test_private_keys_need_a_delta_and_have_a_threshold(plan):
     question = "SELECT town, count(*) FROM people GROUP BY town"
     with pytest.raises(QuestionRefused, match="--delta"):
         plan(question)
-    low, high = (plan(question, delta=delta).leaves[0].threshold for delta in ("1e-3", "1e-9"))
+    low, high = (plan(question, delta=delta).private_queries[0].threshold for delta in ("1e-3", "1e-9"))
     assert 1 < low < high
 
 
 def test_a_smaller_epsilon_raises_the_threshold(plan):
     question = "SELECT town, count(*) FROM people GROUP BY town"
-    found = [plan(question, epsilon=e, delta="1e-6").leaves[0].threshold for e in ("2", "1", "0.1")]
+    found = [plan(question, epsilon=e, delta="1e-6").private_queries[0].threshold for e in ("2", "1", "0.1")]
     assert found == sorted(found)
     assert len(set(found)) == 3
 
@@ -179,7 +179,7 @@ def test_a_delta_is_shared_by_all_that_may_slip(plan):
     text = "SELECT town, count(*) AS n FROM people GROUP BY town"
     found = plan(f"SELECT max(a.n) FROM ({text}) a JOIN ({text}) b USING (town)", delta="1e-6")
     assert found.price.delta <= Fraction(1, 10**6)
-    assert len(found.leaves) == 2
+    assert len(found.private_queries) == 2
 
 
 @pytest.mark.parametrize(

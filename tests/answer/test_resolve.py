@@ -76,7 +76,7 @@ def taken_apart(curator: Curator):
 @pytest.fixture
 def leaf(taken_apart):
     def call(text: str) -> PrivateQuery:
-        (only,) = taken_apart(text).leaves
+        (only,) = taken_apart(text).private_queries
         return only
 
     return call
@@ -88,7 +88,7 @@ def touched(leaf: PrivateQuery) -> list[str]:
 
 def test_a_select_with_aggregates_is_one_leaf(taken_apart):
     found = taken_apart("SELECT sex, count(*), avg(age) / 2 AS half FROM people GROUP BY sex")
-    (only,) = found.leaves
+    (only,) = found.private_queries
     assert found.is_direct
     assert found.names == ("sex", "count(*)", "half")
     assert [item.ask for item in only.aggregates] == [AggregateKind.COUNT, AggregateKind.AVG]
@@ -103,19 +103,19 @@ def test_equal_aggregates_are_asked_once(leaf):
 def test_every_select_over_rows_is_a_leaf_of_its_own(taken_apart):
     text = "WITH a AS (SELECT count(*) AS n FROM people), b AS (SELECT sum(cost) AS s FROM visits) "
     found = taken_apart(text + "SELECT s / n FROM a, b")
-    assert [touched(leaf) for leaf in found.leaves] == [["people"], ["visits"]]
+    assert [touched(leaf) for leaf in found.private_queries] == [["people"], ["visits"]]
     assert not found.is_direct
 
 
 def test_a_scalar_subquery_is_a_leaf_too(taken_apart):
     found = taken_apart("SELECT count(*) * 1.0 / (SELECT count(*) FROM visits) AS x FROM people")
-    assert len(found.leaves) == 2
+    assert len(found.private_queries) == 2
 
 
 def test_a_table_of_with_that_is_named_twice_is_paid_for_once(taken_apart):
     text = "WITH a AS (SELECT sex, count(*) AS n FROM people GROUP BY sex) "
     found = taken_apart(text + "SELECT x.n, y.n FROM a x JOIN a y USING (sex)")
-    assert len(found.leaves) == 1
+    assert len(found.private_queries) == 1
 
 
 def test_rows_of_rows_are_still_the_same_people(leaf):
