@@ -146,13 +146,18 @@ def test_private_keys_need_a_delta_and_have_a_threshold(plan):
     question = "SELECT town, count(*) FROM people GROUP BY town"
     with pytest.raises(QuestionRefused, match="--delta"):
         plan(question)
-    low, high = (plan(question, delta=delta).private_queries[0].threshold for delta in ("1e-3", "1e-9"))
+    low, high = (
+        plan(question, delta=delta).private_queries[0].threshold for delta in ("1e-3", "1e-9")
+    )
     assert 1 < low < high
 
 
 def test_a_smaller_epsilon_raises_the_threshold(plan):
     question = "SELECT town, count(*) FROM people GROUP BY town"
-    found = [plan(question, epsilon=e, delta="1e-6").private_queries[0].threshold for e in ("2", "1", "0.1")]
+    found = [
+        plan(question, epsilon=e, delta="1e-6").private_queries[0].threshold
+        for e in ("2", "1", "0.1")
+    ]
     assert found == sorted(found)
     assert len(set(found)) == 3
 

@@ -171,7 +171,7 @@ def test_nobody_changes_the_bins_by_more_than_the_noise_is_made_for(
     held = CatalogTable("visits", tables._tables["visits"], said, "table:visits", "1")
     search = make_search(held, "cost", epsilon=Fraction(1), analyst=None)
     changes = list(
-        tables.changes(SimpleNamespace(leaves=(search.plan,)), leaver=PERSON, question="")  # pyright: ignore[reportArgumentType]
+        tables.changes(SimpleNamespace(private_queries=(search.plan,)), leaver=PERSON, question="")  # pyright: ignore[reportArgumentType]
     )
     assert changes
     assert all(change.is_within for change in changes)

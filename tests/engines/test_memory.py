@@ -39,11 +39,11 @@ before = peak()
 table = open_table(path, memory_limit=limit)
 code = build.column("code")
 if job == "group":
-    groups = build.select(code, build.named(build.count_rows(), "n"), source=table.relation)
+    groups = build.select(code, build.alias_as(build.count_star(), "n"), source=table.relation)
     kept = table.engine.keep(groups.group_by(code.copy()))
-    answer = table.engine.run(build.select(build.count_rows(), source=kept)).column(0)[0].as_py()
+    answer = table.engine.run(build.select(build.count_star(), source=kept)).column(0)[0].as_py()
 elif job == "sort":
-    query = build.ordered(build.select(code, source=table.relation), [code.copy()])
+    query = build.order_nulls_last(build.select(code, source=table.relation), [code.copy()])
     answer = sum(batch.num_rows for batch in table.engine.stream(query))
 else:
     query = build.select(exp.Star(), source=table.relation)

@@ -186,7 +186,7 @@ engine = DuckDB()
 number = build.column("range")
 rows = exp.Table(this=exp.Anonymous(this="range", expressions=[build.number(500_000)]))
 text = exp.Anonymous(this="md5", expressions=[exp.cast(number, "TEXT")])
-query = build.select(build.named(text, "v"), source=rows)
+query = build.select(build.alias_as(text, "v"), source=rows)
 target = parse_target(sys.argv[1], force=True)
 if sys.argv[2] == "limit":
     resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, 1 << 20))

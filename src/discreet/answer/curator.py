@@ -265,7 +265,7 @@ class Curator:
         require_remaining_budget(self.ledger.remaining(accounts), plan.price)
         found, paid = dict(plan.found), dict(plan.paid)
         for search in plan.searches:
-            alone = replace(plan, leaves=(search.plan,), noise="laplace", searches=())
+            alone = replace(plan, private_queries=(search.plan,), noise="laplace", searches=())
             reservation = self.ledger.reserve(
                 self._payers.find(alone, at=at, turn=turn).accounts,
                 search.price,

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import pyarrow as pa
-from pyspark.sql import DataFrame
 from sqlglot import exp
 
 from discreet.engines.arrow import normalize_reader
@@ -28,7 +27,7 @@ try:
     from pyspark import StorageLevel
     from pyspark.errors import PySparkException
     from pyspark.logger import PySparkLogger
-    from pyspark.sql import Observation, SparkSession, functions
+    from pyspark.sql import DataFrame, Observation, SparkSession, functions
 except ImportError as error:
     raise MissingExtra(what="Spark", extra="spark") from error
 

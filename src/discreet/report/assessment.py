@@ -47,7 +47,7 @@ class KeyFigure:
 class PageSection:
     """A chart beside its table, with a sentence that explains it."""
 
-    saying: str
+    sentence: str
     figure: Figure | None
     table: PageTable | None
 
@@ -213,12 +213,12 @@ def _class_size_section(found: Assessment) -> PageSection | None:
         rows=tuple(rows),
         numbers=frozenset({1, 2, 3}),
     )
-    saying = (
+    sentence = (
         f"{'Leaving out suppressed rows, people' if found.suppressed else 'People'} fall into "
         f"{found.classes:,} {'class' if found.classes == 1 else 'classes'}. "
         "The smaller the class, the easier its people are found."
     )
-    return PageSection(saying, figure, table)
+    return PageSection(sentence, figure, table)
 
 
 def _at_risk_below(threshold: float, drawn: list[charts.Bar]) -> str:
@@ -254,8 +254,8 @@ def _column_section(found: Assessment) -> PageSection | None:
     if not top.unique:
         return PageSection("No column singles anybody out by itself.", None, table)
     away = "1 person" if top.unique == 1 else f"{top.unique:,} people"
-    saying = f"Known by itself, {top.column} gives {away} away."
-    return PageSection(saying, _selectivity_figure(ranked, people=found.people), table)
+    sentence = f"Known by itself, {top.column} gives {away} away."
+    return PageSection(sentence, _selectivity_figure(ranked, people=found.people), table)
 
 
 def _selectivity_figure(ranked: list[Selectivity], *, people: int) -> Figure:
@@ -291,7 +291,7 @@ def _combination_section(found: Assessment) -> PageSection | None:
         )
     are = "person is" if searched.singled_out == 1 else "people are"
     share = format_percent(searched.singled_out / searched.people)
-    saying = f"{searched.singled_out:,} {are} singled out by at most {searched.depth} {columns} ({share})."
+    sentence = f"{searched.singled_out:,} {are} singled out by at most {searched.depth} {columns} ({share})."
     telling = [column_set for column_set in searched.most_exposing if column_set.minimal]
     table = PageTable(
         caption="The smallest sets of columns that single people out",
@@ -307,7 +307,7 @@ def _combination_section(found: Assessment) -> PageSection | None:
         ),
         numbers=frozenset({1, 2, 3}),
     )
-    return PageSection(saying, None, table)
+    return PageSection(sentence, None, table)
 
 
 def _exposure_table(found: Assessment) -> PageTable:
@@ -350,8 +350,8 @@ def _exposure_section(found: Assessment) -> PageSection | None:
         "Part of each column in singling people out: small sets weigh more (special uniques). "
         "Several columns share in one set, so the parts add up to more than 100 %.",
     )
-    saying = (
+    sentence = (
         f"{ranked[0].column} takes part the most in singling people out: "
         "coarsening it is where to begin."
     )
-    return PageSection(saying, figure, None)
+    return PageSection(sentence, figure, None)

@@ -29,13 +29,13 @@ def detail_section(found: Release) -> PageSection:
     end = f"; the {COLUMNS_DRAWN} columns that lost most." if len(ranked) > COLUMNS_DRAWN else "."
     figure = Figure(svg, f"Detail lost, by column: 0 % keeps every value, 100 % hides all{end}")
     most = ranked[0]
-    saying = (
+    sentence = (
         f"{format_percent(found.loss)} of the detail of the quasi-identifiers is lost. "
         f"{most} lost most: {format_percent(found.losses[most])}."
         if found.losses[most]
         else "No quasi-identifier had to be changed."
     )
-    return PageSection(saying, figure, _loss_by_column(found, ranked))
+    return PageSection(sentence, figure, _loss_by_column(found, ranked))
 
 
 def _axis_end(largest: float) -> float:
@@ -165,11 +165,11 @@ def worst_pairs(found: Release) -> PageSection | None:
     note = f" Not measured, for too many values: {format_count(left, 'pair', 'pairs')}." * (
         left > 0
     )
-    saying = (
+    sentence = (
         "Who counts rows by two columns, and spreads each label evenly over the values it covers, "
         f"puts this share of rows in the wrong place.{note}"
     )
-    return PageSection(saying, None, table)
+    return PageSection(sentence, None, table)
 
 
 def frontier_section(found: Release) -> PageSection | None:
@@ -217,8 +217,8 @@ def frontier_section(found: Release) -> PageSection | None:
         ),
         numbers=frozenset({1, 2, 3}),
     )
-    saying = (
+    sentence = (
         "The same table, method and other criteria, for other values of k: more privacy to the "
         "right, more detail below."
     )
-    return PageSection(saying, figure, table)
+    return PageSection(sentence, figure, table)

@@ -280,13 +280,13 @@ def _homogeneity_section(found: Release) -> PageSection | None:
         numbers=frozenset({1, 2}),
     )
     if any(counts.classes for counts in found.homogeneous.values()):
-        saying = (
+        sentence = (
             "In these classes everybody has the same sensitive value: it is known of all of them, "
             "however many look alike. Require l-diversity or t-closeness if it must not be."
         )
     else:
-        saying = "No class tells one sensitive value of all its people."
-    return PageSection(saying, None, table)
+        sentence = "No class tells one sensitive value of all its people."
+    return PageSection(sentence, None, table)
 
 
 def _risk_section(found: Release) -> PageSection:

@@ -37,7 +37,7 @@ class RiskPart:
 class EstimatePart:
     """The assumed population, and the estimate of every estimator or the reason why it has none."""
 
-    saying: str
+    sentence: str
     table: PageTable
 
 
@@ -45,7 +45,7 @@ class EstimatePart:
 class PresencePart:
     """The chance of being in this table, from the population's table."""
 
-    saying: str
+    sentence: str
     table: PageTable
 
 
@@ -175,16 +175,16 @@ def presence_part(found: Presence) -> PresencePart:
         numbers=frozenset({1}),
     )
     if found.highest > 1:
-        saying = (
+        sentence = (
             "Some classes have more people in the table than in the population, so the population "
             "list is incomplete or written differently."
         )
     else:
-        saying = (
+        sentence = (
             f"Somebody of the population is in the table with a chance between "
             f"{format_chance(found.lowest)} and {format_chance(found.highest)}, depending on what is known of them."
         )
-    return PresencePart(saying, table)
+    return PresencePart(sentence, table)
 
 
 def _people_text(expected: float) -> str:

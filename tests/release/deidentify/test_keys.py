@@ -143,7 +143,7 @@ def test_two_new_keys_differ(tmp_path: Path):
 
 def test_neither_text_nor_fingerprint_shows_the_key():
     key = SecretKey(SECRET)
-    assert repr(key) == "Key()"
+    assert repr(key) == "SecretKey()"
     assert key.fingerprint not in SECRET.hex()
     assert len(key.fingerprint) == 16
 

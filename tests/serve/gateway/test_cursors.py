@@ -46,7 +46,7 @@ def test_an_open_cursor_ends_when_its_rows_are_no_longer_permitted(
     assert alice.rows("FETCH 1 FROM c") == [(1,)]
     admin.run(change)
     assert refused(alice, "FETCH 1 FROM c") == "42501"
-    if alice.session.transaction != "I":
+    if alice.session.transaction_status != "I":
         alice.run("ROLLBACK")
     assert refused(alice, "FETCH 1 FROM c") == "34000"
 

@@ -155,7 +155,7 @@ def test_a_transaction_is_all_or_nothing(admin):
     with pytest.raises(StatementFailed) as refused:
         admin.run("UPDATE ledger SET balance = balance - 200 WHERE name = 'Alice'")
     assert refused.value.sqlstate == "23514"
-    assert admin.session.transaction == "E"
+    assert admin.session.transaction_status == "E"
     with pytest.raises(StatementFailed) as refused:
         admin.run("SELECT 1")
     assert refused.value.sqlstate == "25P02"

@@ -148,7 +148,7 @@ def test_slow_statements_of_many_users_leave_threads_for_others(first_start, tmp
             is_over.wait(3 * PATIENCE)
         return opening(visitor, *rest)
 
-    monkeypatch.setattr(house, "open", slowly)
+    monkeypatch.setattr(house, "open_session", slowly)
     tokens = [web.token(user) for user in users]
     threads = [
         threading.Thread(target=send, args=(web, token)) for token in tokens for _ in range(8)

@@ -124,7 +124,7 @@ class PlainSession:
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     @property
-    def transaction(self) -> Any:
+    def transaction_status(self) -> Any:
         return {"explicit": "T", "failed": "E"}.get(self.block, "I")
 
     @property

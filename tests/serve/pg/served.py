@@ -48,7 +48,9 @@ class SimpleDoor:
     def recognize(self, visitor: ClientInfo) -> ClientInfo:
         return visitor
 
-    def knock(self, visitor: ClientInfo) -> AuthenticationOk | ScramChallenge | PasswordChallenge:
+    def authenticate(
+        self, visitor: ClientInfo
+    ) -> AuthenticationOk | ScramChallenge | PasswordChallenge:
         if visitor.user == "banned":
             raise LoginFailed("no way in", sqlstate="28000")
         if visitor.user == "trusted" or visitor.certificate is not None:

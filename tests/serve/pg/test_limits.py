@@ -205,7 +205,7 @@ def test_a_slow_reader_holds_no_worker_and_little_memory():
         with inside(served) as quick:
             assert rows(quick.ask(query("select 1"))) == [[b"1"]]
         buffered = [
-            connection._make_wire.transport.get_write_buffer_size()
+            connection._wire.transport.get_write_buffer_size()
             for connection in served.server._connections
         ]
         assert max(buffered) < 1_000_000
@@ -220,7 +220,7 @@ def test_who_does_not_read_at_all_is_sent_away(monkeypatch: pytest.MonkeyPatch):
         (connection, *_) = served.server._connections
         raw.send(query("select repeat('x', 1000) from range(50000)"))
         assert wait_for(lambda: session.is_closed)
-        assert wait_for(lambda: connection._make_wire.transport.get_write_buffer_size() == 0)
+        assert wait_for(lambda: connection._wire.transport.get_write_buffer_size() == 0)
 
 
 def test_answers_that_nobody_reads_stop_what_is_read():
@@ -234,7 +234,7 @@ def test_answers_that_nobody_reads_stop_what_is_read():
                 sent += raw.socket.send(asked * 1000)
         assert sent < 50_000_000
         (connection, *_) = served.server._connections
-        assert len(connection._make_wire._buffer) < 2_000_000
+        assert len(connection._wire._buffer) < 2_000_000
 
 
 def test_statements_of_others_do_not_wait_for_a_long_one():

@@ -269,5 +269,5 @@ def test_connections_are_kept_alive(served: Served):
     with knocking(served) as raw:
         raw.login()
         (connection, *_) = served.server._connections
-        sock = connection._make_wire.transport.get_extra_info("socket")
+        sock = connection._wire.transport.get_extra_info("socket")
         assert sock.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE) == 1
