@@ -22,9 +22,8 @@ import discreet
 from discreet.answer.register import register_table
 from discreet.engines import text_encoding
 from discreet.engines.connect import open_table, opened_table
-from discreet.engines.declared_schema import DeclaredColumn, DeclaredSchema
 from discreet.engines.duckdb import DuckDB
-from discreet.engines.engine import Kind
+from discreet.engines.engine import DeclaredColumn, DeclaredSchema, Kind
 from discreet.engines.files import file_kind
 from discreet.errors import DiscreetError, UndeclaredKind, UnreadableSource
 from discreet.policy.load import parse_policy

@@ -16,10 +16,8 @@ from discreet.cli.demo import (
     excerpt,
     forget_spending,
     quote_shell_word,
-    read_hospital,
-    refuse_to_replace,
-    write_hospital,
 )
+from discreet.cli.demo_files import read_hospital, refuse_to_replace, write_hospital
 from discreet.errors import OutputRefused
 
 if TYPE_CHECKING:

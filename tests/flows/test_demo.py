@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from discreet.cli.demo import DEMO_STEPS, RESULTS, read_hospital
+from discreet.cli.demo import DEMO_STEPS, RESULTS
+from discreet.cli.demo_files import read_hospital
 
 pytestmark = pytest.mark.xdist_group("demo")  # the story is told once
 DISCREET = Path(sys.executable).parent / "discreet"

@@ -26,7 +26,8 @@ from discreet.policy.hierarchies.tree import build_taxonomy
 from discreet.release.anonymization import anonymize_source
 from discreet.release.anonymize import recoding
 from discreet.release.anonymize.methods import solve_problem
-from discreet.release.anonymize.read import EncodedProblem, read_problem
+from discreet.release.anonymize.problem import EncodedProblem
+from discreet.release.anonymize.read import read_problem
 from discreet.release.options import AnonymizeOptions
 from discreet.release.utility import measure_utility
 

@@ -23,7 +23,7 @@ from discreet.answer.derive import SelectionItem
 from discreet.answer.expressions.numbers import to_real
 from discreet.answer.expressions.typed import TypedExpression
 from discreet.answer.perturb import ReleasedTable
-from discreet.answer.plan import Plan, PrivateQueryPlan, plan_private_query
+from discreet.answer.plan import BoundsSearch, Plan, plan_private_query
 from discreet.answer.question import PrivateQuery, Question, aggregate_name, key_name
 from discreet.answer.resolve import resolve_question
 from discreet.answer.rows import number_constant
@@ -103,21 +103,6 @@ _WHOLE = BoundsGrid(tuple(range(LARGEST + 1)))
 _REAL = BoundsGrid(tuple(range(SMALLEST, LARGEST + 1)))
 # What a column lies between before its bounds are found: no question is planned with less.
 _WIDEST = (-(Fraction(2) ** LARGEST), Fraction(2) ** LARGEST)
-
-
-@dataclass(frozen=True)
-class BoundsSearch:
-    """How the bounds of one column are found; once found they are stored under `key`."""
-
-    column: Column
-    plan: PrivateQueryPlan
-    price: Price
-    key: str
-
-    @property
-    def question(self) -> str:
-        """Its name in the ledger."""
-        return f"bounds of {self.column[1]} in {self.column[0]}"
 
 
 def read_private_bounds(released: ReleasedTable) -> Range:

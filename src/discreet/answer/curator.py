@@ -21,7 +21,6 @@ from discreet.answer.accounts import require_remaining_budget, summarize_remaini
 from discreet.answer.answer import Answer, make_answer
 from discreet.answer.bounds_search import (
     SEARCH_SHARE,
-    BoundsSearch,
     bounds_key,
     make_search,
     read_private_bounds,
@@ -37,7 +36,7 @@ from discreet.answer.finish import answer_column_types, compute_answer, rehearse
 from discreet.answer.ledgers import open_ledger
 from discreet.answer.payers import AccountFinder
 from discreet.answer.perturb import ReleasedTable, release_query, run_queries
-from discreet.answer.plan import Noise, Plan, make_plan
+from discreet.answer.plan import BoundsSearch, Noise, Plan, make_plan
 from discreet.answer.question import Question
 from discreet.answer.question_key import question_key
 from discreet.answer.register import RegisteredTable, RegistrableSource

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as _compute
 
 from discreet.answer.question import key_name
+from discreet.arrow import pc
 from discreet.engines.engine import ArrowTable, Kind
 from discreet.errors import QuestionRefused
 
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
 MOST_CELLS = 2_000_000
 Array = Any
-pc: Any = _compute  # its functions are made at run time, so that no type is known
 
 TYPES = {
     Kind.TEXT: pa.string(),

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from math import ceil, isqrt, log
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from sqlglot import exp
 
@@ -37,9 +37,6 @@ from discreet.dp.mechanisms.partitions import gaussian_threshold, laplace_thresh
 from discreet.dp.noise import representable, representable_root
 from discreet.engines.engine import Kind
 from discreet.errors import Bug, InvalidBudget, QuestionRefused
-
-if TYPE_CHECKING:
-    from discreet.answer.bounds_search import BoundsSearch
 
 Noise = Literal["laplace", "gaussian"]
 CANDIDATES = 4096  # values that a quantile of a real number may have
@@ -98,6 +95,21 @@ class PrivateQueryPlan:
     threshold: int | None
     cut: CutProbe | None  # None: no limit can cut off rows, or the share is 0
     event: events.Event
+
+
+@dataclass(frozen=True)
+class BoundsSearch:
+    """How the bounds of one column are found; once found they are stored under `key`."""
+
+    column: tuple[str, str]  # of a table
+    plan: PrivateQueryPlan
+    price: Price
+    key: str
+
+    @property
+    def question(self) -> str:
+        """Its name in the ledger."""
+        return f"bounds of {self.column[1]} in {self.column[0]}"
 
 
 @dataclass(frozen=True)

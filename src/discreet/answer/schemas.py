@@ -18,15 +18,13 @@ from discreet.dp.ledger.ledger import Ledger
 from discreet.engines.declared_schema import (
     KIND_NAMES,
     KINDS,
-    DeclaredColumn,
-    DeclaredSchema,
     cast_declared,
     declared_columns,
     declared_kind,
     is_kind_compatible,
 )
 from discreet.engines.duckdb import DuckDB
-from discreet.engines.engine import Column, Table
+from discreet.engines.engine import Column, DeclaredColumn, DeclaredSchema, Table
 from discreet.errors import UndeclaredKind
 from discreet.measure.profile.people import keys_by_content, keys_by_name, keys_by_policy
 from discreet.policy import model

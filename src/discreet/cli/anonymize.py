@@ -192,7 +192,7 @@ def _run_replay(path: Path, choices: dict[str, Any], source: str | None) -> Rele
         is_given = context.get_parameter_source(str(parameter.name)) is ParameterSource.COMMANDLINE
         if is_given and parameter.name in KEPT_CHOICES:
             raise click.UsageError(f"The manifest says it all: leave {parameter.opts[0]} out.")
-    return replay_release(path, choices)
+    return replay_release(path, choices, command=context.command)
 
 
 def _report_writer(path: Path) -> Callable[[Release], None]:

@@ -114,7 +114,7 @@ def show_assessment(found: Assessment, to: Console) -> None:
 
 
 def _describe_size(found: Assessment) -> str:
-    from discreet.measure.describe import format_count
+    from discreet.formatting import format_count
 
     facts = format_count(found.rows, "row", "rows")
     if found.unit:
@@ -148,7 +148,8 @@ def _show_criteria(found: Assessment, to: Console) -> None:
 
 
 def _show_sizes(found: Assessment, to: Console) -> None:
-    from discreet.measure.describe import bin_sizes, format_percent
+    from discreet.formatting import format_percent
+    from discreet.measure.describe import bin_sizes
 
     total = sum(found.class_sizes.values()) or 1
     rows: list[tuple[str, str, str]] = []
@@ -161,7 +162,7 @@ def _show_sizes(found: Assessment, to: Console) -> None:
 
 
 def _show_columns(found: Assessment, to: Console) -> None:
-    from discreet.measure.describe import format_percent
+    from discreet.formatting import format_percent
 
     if not found.columns:
         return
@@ -182,7 +183,7 @@ def _show_columns(found: Assessment, to: Console) -> None:
 
 
 def _show_combinations(found: Assessment, to: Console) -> None:
-    from discreet.measure.describe import format_percent
+    from discreet.formatting import format_percent
 
     searched = found.combinations
     if searched is None or not searched.most_exposing:
@@ -201,7 +202,7 @@ def _show_combinations(found: Assessment, to: Console) -> None:
 
 
 def _show_exposures(found: Assessment, to: Console) -> None:
-    from discreet.measure.describe import format_percent
+    from discreet.formatting import format_percent
 
     rows = [
         (
@@ -275,7 +276,7 @@ def _format_cell(value: object) -> str:
 
 
 def _show_risk(found: Assessment, to: Console) -> None:
-    from discreet.measure.describe import format_percent
+    from discreet.formatting import format_percent
     from discreet.report.wording import round_share
 
     risk = found.risk
@@ -309,7 +310,7 @@ def _show_risk(found: Assessment, to: Console) -> None:
 
 
 def _show_population(found: Assessment, to: Console) -> None:
-    from discreet.measure.describe import format_percent
+    from discreet.formatting import format_percent
 
     if found.population is None:
         return

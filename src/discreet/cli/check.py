@@ -8,8 +8,7 @@ from typing import Any
 import click
 
 from discreet.cli import options, output
-from discreet.measure.assessment import CriterionVerdict
-from discreet.measure.exposure import Exposure
+from discreet.measure.assessment import CriterionVerdict, Exposure
 
 NOT_SAFE_ENOUGH = 3
 
@@ -62,7 +61,7 @@ def command(ctx: click.Context, source: str, as_json: bool, **choices: Any) -> N
 
 
 def _exposure_line(exposure: Exposure) -> str:
-    from discreet.measure.describe import format_percent
+    from discreet.formatting import format_percent
 
     state = "FAILED" if exposure.exceeds else "ok    "
     of = f" of {exposure.column}" if exposure.column else ""
@@ -74,8 +73,8 @@ def _exposure_line(exposure: Exposure) -> str:
 
 
 def _verdict_line(verdict: CriterionVerdict, *, k: int | None) -> str:
+    from discreet.formatting import format_count
     from discreet.measure.criteria import wording
-    from discreet.measure.describe import format_count
 
     state = "ok    " if verdict.holds else "FAILED"
     line = (

@@ -89,7 +89,7 @@ def _show_output(written: WrittenOutput | None, to: Console) -> None:
 
 
 def _show_determination(found: Determination, to: Console) -> None:
-    from discreet.measure.describe import format_percent
+    from discreet.formatting import format_percent
 
     style = "bold" if found.holds else "bold red"
     output.print_sentence(to, f"{'✓' if found.holds else '✗'} {found.verdict}", style=style)

@@ -4,21 +4,20 @@ from __future__ import annotations
 
 import contextlib
 import io
-import os
 import shlex
 import shutil
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import import_module
-from importlib.resources import files
 from pathlib import Path
 
 import click
 
 from discreet.cli import options, output
 from discreet.cli.command import run_command
-from discreet.errors import Bug, MissingExtra, OutputRefused, WrongUsage
+from discreet.cli.demo_files import read_hospital, refuse_to_replace, write_hospital
+from discreet.errors import Bug, MissingExtra, WrongUsage
 from discreet.result import Result
 
 
@@ -249,41 +248,6 @@ def command(
     expected = [chapter.exit_code for chapter in DEMO_STEPS]
     if [chapter.exit_code for chapter in told] != expected:
         raise Bug("A chapter of the demo ended otherwise than it should. Please report its output.")
-
-
-def read_hospital() -> dict[str, bytes]:
-    """Return the bundled files by name."""
-    home = files("discreet") / "data" / "hospital"
-    return {
-        entry.name: entry.read_bytes()
-        for entry in sorted(home.iterdir(), key=lambda entry: entry.name)
-        if entry.is_file()
-    }
-
-
-def refuse_to_replace(folder: Path, names: Iterable[str], *, force: bool) -> None:
-    """Raise `OutputRefused` when `folder` is a file, or holds one of `names` and `force` is off."""
-    if folder.exists() and not folder.is_dir():
-        raise OutputRefused(f"'{folder}' is a file. Name a folder for the demo.")
-    taken = [name for name in names if (folder / name).exists()]
-    if taken and not force:
-        raise OutputRefused(
-            f"'{folder}' already holds {', '.join(taken)}. "
-            "Name another folder, or add --force to replace these files."
-        )
-
-
-def write_hospital(folder: Path, bundled: Mapping[str, bytes]) -> None:
-    """Write the bundled files into `folder`, which is made when it is missing."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        for name, content in bundled.items():
-            (folder / name).write_bytes(content)
-    except OSError as error:
-        reason = os.strerror(error.errno) if error.errno else type(error).__name__
-        raise OutputRefused(
-            f"'{folder}' cannot be written ({reason}). Name a folder that can."
-        ) from None
 
 
 def forget_spending(folder: Path) -> None:

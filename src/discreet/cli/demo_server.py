@@ -16,7 +16,7 @@ import click
 import yaml
 
 from discreet.cli import output
-from discreet.cli.demo import refuse_to_replace, write_hospital
+from discreet.cli.demo_files import refuse_to_replace, write_hospital
 from discreet.errors import OutputRefused
 from discreet.writing import make_private_folder
 

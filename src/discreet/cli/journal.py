@@ -331,7 +331,7 @@ def _entry_filter(given: dict[str, Any]) -> EntryFilter:
 
 
 def _print_verdict(verdict: JournalVerification) -> None:
-    from discreet.measure.describe import format_count
+    from discreet.formatting import format_count
 
     to = output.console()
     kept = f"entries {verdict.first:,} to {verdict.entries:,}"

@@ -88,9 +88,11 @@ def publish_release(
     return with_manifest(found, manifest, arguments, made=made) if out is not None else found
 
 
-def replay_release(path: Path, choices: dict[str, Any]) -> Release:
-    """Make the release of a manifest again; a file that differs is an error."""
-    from discreet.cli.anonymize import command
+def replay_release(path: Path, choices: dict[str, Any], *, command: click.Command) -> Release:
+    """Make the release of a manifest again; a file that differs is an error.
+
+    The options of `command` read what the manifest keeps.
+    """
     from discreet.release.manifest import read_manifest, require_unchanged
 
     manifest = read_manifest(path)

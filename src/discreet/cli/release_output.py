@@ -74,7 +74,7 @@ def _show_criteria(found: Release, to: Console) -> None:
 
 
 def _show_losses(found: Release, to: Console) -> None:
-    from discreet.measure.describe import format_percent
+    from discreet.formatting import format_percent
 
     rows = [
         (name, format_percent(lost))
@@ -85,7 +85,7 @@ def _show_losses(found: Release, to: Console) -> None:
 
 
 def _show_accuracy(found: Release, to: Console) -> None:
-    from discreet.measure.describe import format_percent
+    from discreet.formatting import format_percent
 
     told = found.utility.get("classification")
     if told is not None:
@@ -98,7 +98,7 @@ def _show_accuracy(found: Release, to: Console) -> None:
 
 
 def _show_risk(found: Release, to: Console) -> None:
-    from discreet.measure.describe import format_percent
+    from discreet.formatting import format_percent
 
     def cell(share: float | None) -> str:
         return "–" if share is None else format_percent(share)
@@ -133,7 +133,7 @@ def _show_diversity(found: Release, to: Console) -> None:
 
 
 def _show_frontier(found: Release, to: Console) -> None:
-    from discreet.measure.describe import format_percent
+    from discreet.formatting import format_percent
 
     if not found.frontier:
         return

@@ -12,9 +12,8 @@ import pyarrow as pa
 from discreet.engines import attached, files, frames, sheets
 from discreet.engines.address import POSTGRES, SPARK, take_parameter
 from discreet.engines.arrow import plain_type
-from discreet.engines.declared_schema import DeclaredSchema
 from discreet.engines.duckdb import DuckDB
-from discreet.engines.engine import Engine, Table
+from discreet.engines.engine import DeclaredSchema, Engine, Table
 from discreet.errors import SourceNotFound, WrongUsage, did_you_mean
 from discreet.sql import build
 

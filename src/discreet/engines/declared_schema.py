@@ -6,12 +6,12 @@ declared schema has the same columns and kinds whatever its rows are: a cell tha
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import replace
 
 from sqlglot import exp
 
-from discreet.engines.engine import Kind
+from discreet.engines.engine import DeclaredColumn, DeclaredSchema, Kind
 from discreet.policy import model
 from discreet.sql import build
 
@@ -45,27 +45,6 @@ TYPES: Mapping[Kind, str] = {
     Kind.TIME: "TIME",
     Kind.TIMESTAMP: "TIMESTAMP",
 }
-
-
-@dataclass(frozen=True)
-class DeclaredColumn:
-    """The kind of a column; `format` is how its dates are written, such as `%d/%m/%Y`."""
-
-    kind: Kind
-    format: str | None = None
-
-
-@dataclass(frozen=True)
-class DeclaredSchema:
-    """The columns of a file by name, and how it is written where that is declared."""
-
-    columns: Mapping[str, DeclaredColumn]
-    delimiter: str | None = None
-    encoding: str | None = None
-
-    def named(self, names: Iterable[str]) -> dict[str, DeclaredColumn]:
-        """Return all columns of a header, in their order; undeclared ones are text."""
-        return {name: self.columns.get(name, DeclaredColumn(Kind.TEXT)) for name in names}
 
 
 def declared_columns(said: model.TablePolicy) -> dict[str, DeclaredColumn]:

@@ -14,14 +14,9 @@ import duckdb
 import pyarrow as pa
 from sqlglot import exp
 
-from discreet.engines.declared_schema import (
-    DeclaredColumn,
-    DeclaredSchema,
-    cast_declared,
-    declared_kind,
-    types_of,
-)
+from discreet.engines.declared_schema import cast_declared, declared_kind, types_of
 from discreet.engines.duckdb import DuckDB
+from discreet.engines.engine import DeclaredColumn, DeclaredSchema
 from discreet.engines.names import refuse_duplicates
 from discreet.engines.text_encoding import CHUNK_BYTES, as_utf8, open_byte_stream
 from discreet.engines.type_inference import TypeGuess, convert_column, guess_types

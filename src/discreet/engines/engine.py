@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 if TYPE_CHECKING:
     from sqlglot import exp
 
-    from discreet.engines.declared_schema import DeclaredSchema
 
 # pyarrow ships no types; these names document which of its classes is meant.
 ArrowTable: TypeAlias = Any
@@ -52,6 +51,27 @@ class Column:
     name: str
     kind: Kind
     type: str = ""
+
+
+@dataclass(frozen=True)
+class DeclaredColumn:
+    """The kind of a column; `format` is how its dates are written, such as `%d/%m/%Y`."""
+
+    kind: Kind
+    format: str | None = None
+
+
+@dataclass(frozen=True)
+class DeclaredSchema:
+    """The columns of a file by name, and how it is written where that is declared."""
+
+    columns: Mapping[str, DeclaredColumn]
+    delimiter: str | None = None
+    encoding: str | None = None
+
+    def named(self, names: Iterable[str]) -> dict[str, DeclaredColumn]:
+        """Return all columns of a header, in their order; undeclared ones are text."""
+        return {name: self.columns.get(name, DeclaredColumn(Kind.TEXT)) for name in names}
 
 
 @dataclass(frozen=True)

@@ -15,10 +15,10 @@ import pyarrow as pa
 from sqlglot import exp
 
 from discreet.engines import attached, delimited, records, sheets, surveys
-from discreet.engines.declared_schema import DeclaredColumn, DeclaredSchema, declared_kind
+from discreet.engines.declared_schema import declared_kind
 from discreet.engines.duckdb import DuckDB
 from discreet.engines.duckdb import duckdb_kind as kind_of_type
-from discreet.engines.engine import Kind, Table
+from discreet.engines.engine import DeclaredColumn, DeclaredSchema, Kind, Table
 from discreet.engines.names import refuse_duplicates
 from discreet.engines.type_inference import JSON_NUMBERS, TEMPORAL, convert_column, guess_types
 from discreet.errors import EmptySource, SourceNotFound, UnreadableSource, did_you_mean

@@ -8,14 +8,8 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 from sqlglot import exp
 
-from discreet.engines.declared_schema import (
-    TYPES,
-    DeclaredColumn,
-    DeclaredSchema,
-    cast_declared,
-    declared_kind,
-)
-from discreet.engines.engine import Kind, Table
+from discreet.engines.declared_schema import TYPES, cast_declared, declared_kind
+from discreet.engines.engine import DeclaredColumn, DeclaredSchema, Kind, Table
 from discreet.engines.names import refuse_duplicates
 from discreet.errors import EmptySource, UnreadableSource, WrongUsage
 from discreet.sql import build

@@ -9,9 +9,10 @@ from pathlib import Path
 
 from sqlglot import exp
 
-from discreet.engines.declared_schema import DeclaredSchema, cast_declared, types_of
+from discreet.engines.declared_schema import cast_declared, types_of
 from discreet.engines.delimited import LENIENT_OPTIONS, table_function
 from discreet.engines.duckdb import DuckDB
+from discreet.engines.engine import DeclaredSchema
 from discreet.engines.text_encoding import as_utf8
 from discreet.sql import build
 

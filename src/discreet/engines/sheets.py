@@ -6,10 +6,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
-import pyarrow.compute
 from sqlglot import exp
 
-from discreet.engines.declared_schema import DeclaredSchema, cast_declared, types_of
+from discreet.arrow import pc
+from discreet.engines.declared_schema import cast_declared, types_of
+from discreet.engines.engine import DeclaredSchema
 from discreet.engines.names import refuse_duplicates
 from discreet.errors import (
     EmptySource,
@@ -23,8 +24,6 @@ from discreet.sql import build
 
 if TYPE_CHECKING:
     from discreet.engines.duckdb import DuckDB
-
-pc: Any = pyarrow.compute  # its functions are made at run time
 
 
 def open_sheet(path: Path, *, engine: DuckDB, sheet: str | None) -> exp.Table:

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 from sqlglot import exp
 
-from discreet.engines.declared_schema import DeclaredSchema, cast_declared, types_of
+from discreet.engines.declared_schema import cast_declared, types_of
+from discreet.engines.engine import DeclaredSchema
 from discreet.engines.names import refuse_duplicates
 from discreet.errors import MissingExtra, UnreadableSource
 from discreet.sql import build

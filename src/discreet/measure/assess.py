@@ -16,10 +16,11 @@ from discreet.engines.duckdb import DuckDB
 from discreet.engines.engine import Table
 from discreet.engines.scratch import ScratchEngine
 from discreet.errors import EmptySource, WrongUsage
+from discreet.formatting import format_count
 from discreet.measure.assessment import Assessment, Presence, Selectivity, SensitiveColumn
 from discreet.measure.classes import Cells, distinct_cells, group_cells, people_in, sizes_query
 from discreet.measure.criteria.verdicts import judge_population, judge_sizes, smallest_classes
-from discreet.measure.describe import describe_assessment, format_count
+from discreet.measure.describe import describe_assessment
 from discreet.measure.encode import comparable_value
 from discreet.measure.exposed import exposed_columns
 from discreet.measure.exposure import find_exposures

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 from discreet.result import Result
 
 if TYPE_CHECKING:
-    from discreet.measure.exposure import Exposure
     from discreet.measure.joint import JointUniqueness
     from discreet.measure.risk.population import PopulationUniques
     from discreet.measure.risk.sample import SampleRisk
@@ -104,6 +103,23 @@ class Selectivity(Result):
     missing: int
     unique: int
     largest: int
+
+
+@dataclass(frozen=True)
+class Exposure(Result):
+    """One way in which people are exposed: how many, what is tolerated, and a sentence.
+
+    `attack` is the name by which a policy states its tolerance, `column` the sensitive column that
+    is learned, where it is one.
+    """
+
+    attack: str
+    column: str | None
+    people: int
+    share: float
+    tolerance: float
+    exceeds: bool
+    words: str
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from discreet.formatting import format_count, format_percent, join_names
 from discreet.measure.assessment import Assessment, ClassView
 
 if TYPE_CHECKING:
@@ -72,30 +73,6 @@ def unique_sentence(found: Assessment) -> str:
     are = "is" if found.unique == 1 else "are"
     share = format_percent(found.unique / found.people)
     return f"{found.unique:,} of {everybody} {are} unique on {on} ({share})."
-
-
-def format_count(number: int, one: str, many: str) -> str:
-    """Return a number with what it counts: `1 person`, `2,000 people`."""
-    return f"{number:,} {one if number == 1 else many}"
-
-
-def join_names(names: Sequence[str]) -> str:
-    """Return names as prose: `a, b and c`."""
-    *rest, last = names
-    return f"{', '.join(rest)} and {last}" if rest else last
-
-
-def format_percent(share: float) -> str:
-    """Return a share as a percentage that is never rounded to 0 % or 100 % unless it is.
-
-    >>> format_percent(0.0413), format_percent(0.00001), format_percent(0.99999), format_percent(1.0)
-    ('4.1 %', '< 0.1 %', '> 99.9 %', '100 %')
-    """
-    if 0 < share < 0.0005:
-        return "< 0.1 %"
-    if 0.9995 <= share < 1:
-        return "> 99.9 %"
-    return f"{100 * share:.1f} %" if share not in (0, 1) else f"{100 * share:.0f} %"
 
 
 def bin_sizes(

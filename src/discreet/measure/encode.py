@@ -10,8 +10,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from sqlglot import exp
 
+from discreet.arrow import ArrowArray
 from discreet.engines.engine import Column, Engine, Kind
-from discreet.policy.hierarchies.arrow import ArrowArray
 from discreet.sql import build
 
 # Whole numbers in a span this small are coded by subtraction; anything wider gets a dictionary.

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from discreet.engines.engine import Column, Kind
+from discreet.formatting import join_names
 from discreet.measure.classes import SUPPRESSED
-from discreet.measure.describe import join_names
 from discreet.policy.model import ColumnRole
 from discreet.sql import build
 

@@ -3,34 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from discreet.measure.assessment import Assessment, SensitiveColumn
-from discreet.measure.describe import format_count, format_percent, join_names
+from discreet.formatting import format_count, format_percent, join_names
+from discreet.measure.assessment import Assessment, Exposure, SensitiveColumn
 from discreet.policy import model
 from discreet.policy.attack_tolerance import release_tolerance, tolerance_of_attack
-from discreet.result import Result
 
 if TYPE_CHECKING:
     from discreet.measure.joint import JointUniqueness
-
-
-@dataclass(frozen=True)
-class Exposure(Result):
-    """One way in which people are exposed: how many, what is tolerated, and a sentence.
-
-    `attack` is the name by which a policy states its tolerance, `column` the sensitive column that
-    is learned, where it is one.
-    """
-
-    attack: str
-    column: str | None
-    people: int
-    share: float
-    tolerance: float
-    exceeds: bool
-    words: str
 
 
 def find_exposures(found: Assessment, policy: model.TablePolicy | None) -> tuple[Exposure, ...]:

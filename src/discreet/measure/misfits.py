@@ -6,12 +6,11 @@ from sqlglot import exp
 
 from discreet.engines.declared_schema import (
     KIND_NAMES,
-    DeclaredColumn,
     cast_declared,
     declared_columns,
     is_kind_compatible,
 )
-from discreet.engines.engine import Column, Table
+from discreet.engines.engine import Column, DeclaredColumn, Table
 from discreet.policy import model
 from discreet.sql import build
 

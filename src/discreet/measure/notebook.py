@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from html import escape
 
+from discreet.formatting import format_percent
 from discreet.measure.assessment import Assessment
 from discreet.measure.criteria import wording
-from discreet.measure.describe import format_percent
 
 
 def render_notebook_html(found: Assessment) -> str:

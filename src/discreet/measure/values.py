@@ -7,9 +7,9 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from sqlglot import exp
 
+from discreet.arrow import ArrowArray
 from discreet.engines.engine import Column, Engine, Table
 from discreet.measure.encode import comparable_value
-from discreet.policy.hierarchies.arrow import ArrowArray
 from discreet.sql import build
 
 

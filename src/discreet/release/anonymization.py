@@ -22,8 +22,8 @@ from discreet.policy import model
 from discreet.policy.model import Policy
 from discreet.release.anonymize.dropped_rows import is_relative, solve_without_dropped
 from discreet.release.anonymize.methods import solve_problem
-from discreet.release.anonymize.problem import Problem
-from discreet.release.anonymize.read import EncodedProblem, read_problem
+from discreet.release.anonymize.problem import EncodedProblem, Problem
+from discreet.release.anonymize.read import read_problem
 from discreet.release.anonymize.recoding import SUPPRESSED, Recoding, attribute_losses, loss
 from discreet.release.clipping_advice import advise_clipping
 from discreet.release.gate import Gate

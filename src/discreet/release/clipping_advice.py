@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 
 from discreet.release.anonymize.frequencies import sum_by_label
-from discreet.release.anonymize.read import EncodedProblem
+from discreet.release.anonymize.problem import EncodedProblem
 from discreet.release.anonymize.recoding import Recoding, attribute_losses
 from discreet.release.outliers import Outliers, find_outliers
 

@@ -14,8 +14,8 @@ from discreet.engines.connect import open_table
 from discreet.engines.engine import Engine, Table
 from discreet.engines.scratch import ScratchEngine, innermost
 from discreet.errors import RiskNotTolerated, WrongUsage
+from discreet.formatting import format_percent, join_names
 from discreet.measure.assessment import Assessment
-from discreet.measure.describe import format_percent, join_names
 from discreet.measure.roles import bind_roles
 from discreet.policy import model
 from discreet.policy.attack_tolerance import release_tolerance

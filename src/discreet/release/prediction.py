@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.arrow import ArrowArray, pc
 from discreet.engines.engine import Column
 from discreet.errors import Bug, WrongUsage
 from discreet.measure.classes import group_cells
@@ -20,9 +21,9 @@ from discreet.measure.utility.tasks import (
     require_classifier,
     split_folds,
 )
-from discreet.policy.hierarchies.arrow import ArrowArray, pc
 from discreet.release.anonymize.frequencies import label_rows
-from discreet.release.anonymize.read import EncodedProblem, read_problem
+from discreet.release.anonymize.problem import EncodedProblem
+from discreet.release.anonymize.read import read_problem
 
 MOST_VALUES = 50
 

@@ -14,7 +14,7 @@ from discreet.errors import Bug
 from discreet.measure.assessment import Assessment
 from discreet.policy import model
 from discreet.release.anonymize.population import generalized_population
-from discreet.release.anonymize.read import EncodedProblem
+from discreet.release.anonymize.problem import EncodedProblem
 from discreet.release.anonymize.recoding import Recoding
 from discreet.release.output.target import FileTarget, FolderTarget, Target
 from discreet.release.recode import RecodedQuery, recode_table

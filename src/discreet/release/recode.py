@@ -7,17 +7,16 @@ from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 from sqlglot import exp
 
+from discreet.arrow import ArrowArray, pc
 from discreet.engines.engine import Column, Kind
 from discreet.errors import Bug
 from discreet.measure.encode import comparable_value
-from discreet.policy.hierarchies.arrow import ArrowArray, pc
-from discreet.policy.hierarchies.values import text_of
+from discreet.policy.hierarchies.values import span_texts
 from discreet.policy.hierarchy import TOP
 from discreet.release.anonymize.frequencies import label_rows
-from discreet.release.anonymize.read import EncodedProblem
+from discreet.release.anonymize.problem import EncodedProblem
 from discreet.release.anonymize.recoding import SUPPRESSED, Recoding
 from discreet.sql import build
 
@@ -269,13 +268,3 @@ def _label_texts(reading: EncodedProblem, recoding: Recoding, j: int) -> ArrowAr
         on = levels == level
         result[on] = attribute.labels(int(level)).take(pa.array(lows[on])).to_pylist()
     return pa.array(result, pa.string())
-
-
-def span_texts(values: ArrowArray, lows: NDArray[np.int64], highs: NDArray[np.int64]) -> ArrowArray:
-    """Return `[low, high]` for pairs of codes of `values`, the value itself where both are one."""
-    texts = text_of(values)
-    low, high = texts.take(pa.array(lows)), texts.take(pa.array(highs))
-    opened = pc.binary_join_element_wise("[", low, "")
-    closed = pc.binary_join_element_wise(high, "]", "")
-    spans = pc.binary_join_element_wise(opened, closed, ", ")
-    return pc.if_else(pa.array(lows == highs), low, spans)

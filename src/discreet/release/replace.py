@@ -8,11 +8,11 @@ from typing import TypeAlias
 import pyarrow as pa
 from sqlglot import exp
 
+from discreet.arrow import ArrowArray
 from discreet.engines.engine import Column, Engine, Table
 from discreet.errors import Bug
 from discreet.measure.encode import comparable_value
 from discreet.measure.values import distinct_values
-from discreet.policy.hierarchies.arrow import ArrowArray
 from discreet.sql import build
 
 Change: TypeAlias = Callable[[ArrowArray], ArrowArray]

@@ -10,7 +10,7 @@ from discreet.errors import Bug
 from discreet.measure.classes import Cells, is_suppressed, join_codes, suppressed_people
 from discreet.release.anonymize.frequencies import Frequencies, Histogram
 from discreet.release.anonymize.judge import holds_as_one
-from discreet.release.anonymize.read import EncodedProblem
+from discreet.release.anonymize.problem import EncodedProblem
 from discreet.release.anonymize.recoding import SUPPRESSED, Recoding
 from discreet.sql import build
 

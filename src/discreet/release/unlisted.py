@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from discreet.engines.engine import Table
-from discreet.measure.describe import join_names
+from discreet.formatting import join_names
 from discreet.policy import model
 from discreet.policy.model import ColumnRole
 

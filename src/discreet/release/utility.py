@@ -22,8 +22,7 @@ from discreet.measure.utility.grouping import average_size, discernibility, shar
 from discreet.measure.utility.tasks import ClassifierAccuracy
 from discreet.release.anonymize.attribute import CodedAttribute
 from discreet.release.anonymize.frequencies import label_rows, sum_by_label
-from discreet.release.anonymize.problem import Problem
-from discreet.release.anonymize.read import EncodedProblem
+from discreet.release.anonymize.problem import EncodedProblem, Problem
 from discreet.release.anonymize.recoding import SUPPRESSED, Recoding, attribute_losses
 from discreet.release.prediction import Goal, measure_classification
 from discreet.result import Result

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from discreet.measure.describe import format_count, format_percent
+from discreet.formatting import format_count, format_percent
 from discreet.policy import model
-from discreet.release.anonymize.problem import Problem
-from discreet.release.anonymize.read import EncodedProblem
+from discreet.release.anonymize.problem import EncodedProblem, Problem
 from discreet.release.anonymize.recoding import Recoding, attribute_losses
 from discreet.release.release import Release
 from discreet.release.suppressed import people_suppressed

@@ -11,13 +11,14 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from pathlib import Path
 
+from discreet.formatting import format_percent
 from discreet.measure.assessment import Assessment, Selectivity
 from discreet.measure.criteria.wording import (
     describe_criterion,
     describe_level,
     describe_requirement,
 )
-from discreet.measure.describe import bin_sizes, format_percent
+from discreet.measure.describe import bin_sizes
 from discreet.report import charts, wording
 from discreet.report.page import Figure, PageTable, Status, render_page
 from discreet.report.risk import (

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from pathlib import Path
 
-from discreet.measure.describe import format_percent
+from discreet.formatting import format_percent
 from discreet.release.deidentify.record import Deidentified
 from discreet.report.assessment import KeyFigure, file_name
 from discreet.report.page import PageTable, render_page

@@ -7,12 +7,12 @@ from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from discreet.formatting import format_percent
 from discreet.measure.criteria.wording import (
     describe_criterion,
     describe_level,
     describe_requirement,
 )
-from discreet.measure.describe import format_percent
 from discreet.release.deidentify.attacks import AttackAttempt
 from discreet.report.assessment import KeyFigure, file_name
 from discreet.report.page import Figure, PageTable, Status, render_page

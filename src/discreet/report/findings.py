@@ -8,7 +8,7 @@ from datetime import UTC, date, datetime
 from pathlib import Path
 
 from discreet.attack.finding import Finding
-from discreet.measure.describe import format_percent
+from discreet.formatting import format_percent
 from discreet.report.assessment import KeyFigure, file_name
 from discreet.report.charts import Bar, bars
 from discreet.report.page import Figure, PageTable, Status, render_page

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from discreet.measure.describe import format_count, format_percent
+from discreet.formatting import format_count, format_percent
 from discreet.release.release import Release
 from discreet.report import charts
 from discreet.report.assessment import COLUMNS_DRAWN, PageSection

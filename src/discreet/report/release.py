@@ -10,13 +10,13 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from pathlib import Path
 
+from discreet.formatting import format_count, format_percent, join_names
 from discreet.measure.criteria.wording import (
     describe_criterion,
     describe_level,
     describe_requirement,
     format_chance,
 )
-from discreet.measure.describe import format_count, format_percent, join_names
 from discreet.policy.model import ColumnRole
 from discreet.policy.write import flow_text
 from discreet.release.release import Release

@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
+from discreet.formatting import format_percent
 from discreet.measure.assessment import (
     Assessment,
     Closeness,
@@ -14,7 +15,6 @@ from discreet.measure.assessment import (
     SensitiveColumn,
 )
 from discreet.measure.criteria.wording import format_level
-from discreet.measure.describe import format_percent
 from discreet.report import charts
 from discreet.report.page import Figure, PageTable
 

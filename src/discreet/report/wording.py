@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from discreet.formatting import format_percent, join_names
 from discreet.measure.assessment import Assessment
-from discreet.measure.describe import format_percent, join_names
 
 SAFE_CLASS = 5  # the least that statistical offices commonly require
 

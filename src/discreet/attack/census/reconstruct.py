@@ -10,7 +10,7 @@ from discreet.attack.census.marginals import read_census_people
 from discreet.attack.census.solve import Solved, solve_block
 from discreet.attack.finding import Finding, make_finding
 from discreet.errors import WrongUsage
-from discreet.measure.describe import format_count
+from discreet.formatting import format_count
 
 KNOWLEDGE = "the published statistics, and which values there can be."
 REMEDY = (

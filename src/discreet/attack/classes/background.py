@@ -15,9 +15,9 @@ from discreet.attack.classes.knowledge import knowing_only, read_knowledge, with
 from discreet.attack.classes.person import find_person
 from discreet.attack.finding import Finding, make_finding
 from discreet.errors import WrongUsage
+from discreet.formatting import format_count, format_percent, join_names
 from discreet.measure.classes import ClassHistograms
 from discreet.measure.criteria.evaluate import TOLERANCE
-from discreet.measure.describe import format_count, format_percent, join_names
 from discreet.measure.roles import RoleBinding
 
 SHOWN_DEPTHS = (0, 1, 2)

@@ -17,6 +17,7 @@ from discreet.attack.manifest import find_manifest, read_published
 from discreet.engines.connect import opened_table
 from discreet.engines.scratch import ScratchEngine
 from discreet.errors import Bug, EmptySource, WrongUsage
+from discreet.formatting import join_names
 from discreet.measure.assess import resolve_policy
 from discreet.measure.classes import (
     Cells,
@@ -27,7 +28,7 @@ from discreet.measure.classes import (
     join_codes,
 )
 from discreet.measure.criteria.t_closeness import Overall
-from discreet.measure.describe import describe_classes, join_names
+from discreet.measure.describe import describe_classes
 from discreet.measure.roles import (
     RoleBinding,
     bind_roles,

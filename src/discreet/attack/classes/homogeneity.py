@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.attack.finding import Finding, make_finding
+from discreet.formatting import format_count, format_percent
 from discreet.measure.classes import ClassHistograms
 from discreet.measure.criteria.evaluate import is_homogeneous
-from discreet.measure.describe import format_count, format_percent
 
 if TYPE_CHECKING:
     from discreet.attack.classes.histograms import SensitiveHistogram

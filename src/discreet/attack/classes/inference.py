@@ -13,9 +13,9 @@ from discreet.attack.classes.homogeneity import (
     word_people_share,
 )
 from discreet.attack.finding import Finding, make_finding
+from discreet.formatting import format_percent
 from discreet.measure.classes import ClassHistograms
 from discreet.measure.criteria.evaluate import TOLERANCE
-from discreet.measure.describe import format_percent
 
 if TYPE_CHECKING:
     from discreet.attack.classes.histograms import SensitiveHistogram

@@ -11,7 +11,7 @@ from sqlglot.errors import SqlglotError
 
 from discreet.engines.engine import Table
 from discreet.errors import WrongUsage
-from discreet.measure.describe import join_names
+from discreet.formatting import join_names
 from discreet.measure.roles import RoleBinding, require_column
 from discreet.sql import build
 from discreet.sql.bounded import parse_bounded

@@ -14,8 +14,8 @@ from discreet.attack.locating.locate import gather_combinations, locate
 from discreet.attack.manifest import hierarchies_of
 from discreet.attack.releases.intersection import build_value_dictionary, find_candidates
 from discreet.engines.connect import open_table
+from discreet.formatting import format_count, format_percent, join_names
 from discreet.measure.criteria.evaluate import TOLERANCE
-from discreet.measure.describe import format_count, format_percent, join_names
 from discreet.measure.roles import RoleBinding, require_column
 
 

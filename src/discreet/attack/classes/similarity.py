@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.arrow import pc
 from discreet.attack.classes.homogeneity import word_people_share
 from discreet.attack.finding import Finding, make_finding
 from discreet.engines.engine import Kind
 from discreet.errors import WrongUsage
+from discreet.formatting import format_count, format_percent
 from discreet.measure.classes import ClassHistograms
-from discreet.measure.describe import format_count, format_percent
-from discreet.policy.hierarchies.arrow import pc
 from discreet.policy.model import TablePolicy as PolicyTable
 
 if TYPE_CHECKING:

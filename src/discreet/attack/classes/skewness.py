@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 
 from discreet.attack.classes.homogeneity import average_score, word_people_share
 from discreet.attack.finding import Finding, make_finding
+from discreet.formatting import format_percent
 from discreet.measure.criteria import t_closeness
 from discreet.measure.criteria.evaluate import TOLERANCE
-from discreet.measure.describe import format_percent
 
 if TYPE_CHECKING:
     from discreet.attack.classes.histograms import SensitiveHistogram

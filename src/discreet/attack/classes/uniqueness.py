@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from discreet.attack.finding import Finding, make_finding
-from discreet.measure.describe import format_count
+from discreet.formatting import format_count
 from discreet.measure.exposure import joint_sentence
 
 if TYPE_CHECKING:

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
+from discreet.arrow import ArrowArray, pc
 from discreet.attack.hashes.patterns import GuessPattern, read_guess_pattern
 from discreet.engines.engine import Kind, Table
 from discreet.measure.profile.forms import ValueForm, forms_of
 from discreet.measure.values import distinct_values
-from discreet.policy.hierarchies.arrow import ArrowArray, pc
 from discreet.policy.hierarchies.values import text_of
 
 # What stands where nobody had a value, and then was hashed with the rest.

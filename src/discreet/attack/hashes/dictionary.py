@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from discreet.arrow import ArrowArray, pc
 from discreet.attack.finding import Finding, make_finding
 from discreet.attack.hashes import candidates
 from discreet.attack.hashes.candidates import Guesses
@@ -25,11 +26,10 @@ from discreet.attack.hashes.hashes import (
 from discreet.attack.hashes.invert import Inverted, invert, list_hash_variants
 from discreet.engines.engine import Column, Kind, Table
 from discreet.errors import EmptySource, WrongUsage
-from discreet.measure.describe import format_count, format_percent
+from discreet.formatting import format_count, format_percent
 from discreet.measure.profile.forms import forms_of
 from discreet.measure.roles import require_column
 from discreet.measure.values import counted_values
-from discreet.policy.hierarchies.arrow import ArrowArray, pc
 from discreet.policy.hierarchies.values import text_of
 
 LIMIT = 200_000_000  # guesses: minutes of work

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 import pyarrow as pa
 from sqlglot import exp
 
+from discreet.arrow import ArrowArray, pc
 from discreet.errors import WrongUsage, did_you_mean
-from discreet.policy.hierarchies.arrow import ArrowArray, pc
 from discreet.policy.hierarchies.values import text_of
 
 GUESSES_PER_SECOND = 1_000_000  # one core of a laptop; graphics cards try thousands more

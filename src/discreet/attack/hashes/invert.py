@@ -10,12 +10,12 @@ from typing import Any
 import pyarrow as pa
 from sqlglot import exp
 
+from discreet.arrow import ArrowArray, pc
 from discreet.attack.hashes.candidates import Guesses
 from discreet.attack.hashes.hashes import Digests, digest_function, digest_on_engine
 from discreet.engines.duckdb import DuckDB
 from discreet.engines.engine import ArrowBatch, ArrowTable
 from discreet.errors import WrongUsage
-from discreet.policy.hierarchies.arrow import ArrowArray, pc
 from discreet.sql import build
 
 # What may have been done to a text before it was hashed; the first of each is the usual one.

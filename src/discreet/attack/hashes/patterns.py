@@ -14,8 +14,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from discreet.arrow import ArrowArray
 from discreet.errors import WrongUsage
-from discreet.policy.hierarchies.arrow import ArrowArray
 
 # The letters that each place of a text may have.
 Shape: TypeAlias = tuple[str, ...]

@@ -9,7 +9,7 @@ from sqlglot import exp
 
 from discreet.attack.linkage.candidates import CandidateCounts
 from discreet.engines.engine import Column, Table
-from discreet.measure.describe import format_count, format_percent
+from discreet.formatting import format_count, format_percent
 from discreet.measure.encode import comparable_value
 from discreet.sql import build
 

@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from discreet.arrow import ArrowArray, pc
 from discreet.attack.finding import Finding, make_finding
 from discreet.attack.linkage.assignment import assign_links
 from discreet.attack.linkage.spec import LinkageSpec
@@ -17,9 +18,8 @@ from discreet.attack.linkage.splink import Scored, score_record_pairs
 from discreet.attack.locating.dates import read_days
 from discreet.engines.engine import Table
 from discreet.errors import EmptySource, WrongUsage
-from discreet.measure.describe import format_count, format_percent, join_names
+from discreet.formatting import format_count, format_percent, join_names
 from discreet.measure.roles import require_column
-from discreet.policy.hierarchies.arrow import ArrowArray, pc
 from discreet.policy.hierarchies.values import text_of
 from discreet.sql import build
 

@@ -14,7 +14,8 @@ from discreet.attack.linkage.units import by_unit
 from discreet.attack.locating.locate import Located, gather_combinations, locate
 from discreet.engines.engine import Table
 from discreet.errors import EmptySource, WrongUsage
-from discreet.measure.describe import bin_sizes, format_count, join_names
+from discreet.formatting import format_count, join_names
+from discreet.measure.describe import bin_sizes
 from discreet.measure.roles import require_column
 from discreet.policy.hierarchy import Hierarchy
 

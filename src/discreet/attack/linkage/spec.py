@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from discreet.engines.engine import Table
 from discreet.errors import WrongUsage
-from discreet.measure.describe import join_names
+from discreet.formatting import join_names
 from discreet.measure.roles import require_column
 from discreet.policy import model
 from discreet.policy.model import ColumnRole

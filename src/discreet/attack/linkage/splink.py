@@ -13,9 +13,9 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from discreet.arrow import ArrowArray, pc
 from discreet.engines.duckdb import call_duckdb
 from discreet.errors import MissingExtra, WrongUsage
-from discreet.policy.hierarchies.arrow import ArrowArray, pc
 
 _SAMPLED = 1_000_001  # pairs from which chance agreement is learned; Splink warns of 1e6 exactly
 _MOST_PAIRS = 50  # pairs that one rule may bring together, per record

@@ -9,7 +9,7 @@ from datetime import date
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.policy.hierarchies.arrow import ArrowArray
+from discreet.arrow import ArrowArray
 from discreet.policy.hierarchies.values import text_of
 
 _EPOCH = date(1970, 1, 1).toordinal()

@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from discreet.arrow import ArrowArray, pc
 from discreet.attack.locating.dates import read_days
 from discreet.attack.locating.labels import (
     MISSING,
@@ -23,7 +24,6 @@ from discreet.attack.locating.labels import (
     read_label,
     read_label_number,
 )
-from discreet.policy.hierarchies.arrow import ArrowArray, pc
 from discreet.policy.hierarchies.values import is_text, text_of
 from discreet.policy.hierarchy import Hierarchy, listed_domain
 

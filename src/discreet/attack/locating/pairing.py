@@ -10,12 +10,12 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from sqlglot import exp
 
+from discreet.arrow import ArrowArray, pc
 from discreet.attack.locating.label_matches import LabelMatches, match_labels
 from discreet.attack.locating.labels import ComparisonKind
 from discreet.attack.locating.matching import match_people
 from discreet.engines.engine import Column, Engine, Kind
 from discreet.errors import WrongUsage
-from discreet.policy.hierarchies.arrow import ArrowArray, pc
 from discreet.policy.hierarchy import Hierarchy
 from discreet.sql import build
 

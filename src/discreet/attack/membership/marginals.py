@@ -16,11 +16,11 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from discreet.arrow import ArrowArray, pc
 from discreet.attack.sparse.transactions import encode_column
 from discreet.engines.engine import ArrowTable, Kind, Table
 from discreet.errors import UnknownColumn, WrongUsage, did_you_mean
 from discreet.measure.roles import require_column
-from discreet.policy.hierarchies.arrow import ArrowArray, pc
 from discreet.policy.hierarchies.values import text_of
 from discreet.sql import build
 

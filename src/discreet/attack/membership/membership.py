@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.arrow import ArrowArray, pc
 from discreet.attack.finding import Finding, make_finding
 from discreet.attack.membership.evaluation import Hits, evaluate_scores, hits_above
 from discreet.attack.membership.marginals import (
@@ -24,9 +25,8 @@ from discreet.attack.membership.marginals import (
 from discreet.attack.sparse.transactions import encode_column
 from discreet.engines.engine import Table
 from discreet.errors import WrongUsage
-from discreet.measure.describe import format_count, format_percent
+from discreet.formatting import format_count, format_percent
 from discreet.measure.roles import require_column
-from discreet.policy.hierarchies.arrow import ArrowArray, pc
 from discreet.sql import build
 
 FALSE_ALARMS = 0.05  # among people who are not in the pool, of the adversary's own choosing

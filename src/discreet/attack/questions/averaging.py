@@ -16,7 +16,7 @@ from discreet.attack.questions.interface import Interface
 from discreet.attack.questions.outcomes import explain_failure, score_results
 from discreet.attack.questions.people import TargetPerson
 from discreet.attack.questions.plans import conjunction_of
-from discreet.measure.describe import format_percent
+from discreet.formatting import format_percent
 from discreet.sql import build
 
 Way = Literal["repeated", "reworded"]

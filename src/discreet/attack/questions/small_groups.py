@@ -11,7 +11,7 @@ from sqlglot import exp
 from discreet.attack.finding import Finding, make_finding
 from discreet.attack.questions.interface import Interface
 from discreet.engines.engine import Table
-from discreet.measure.describe import format_percent
+from discreet.formatting import format_percent
 from discreet.sql import build
 
 Key = tuple[Any, ...]

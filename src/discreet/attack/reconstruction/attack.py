@@ -24,7 +24,7 @@ from discreet.attack.reconstruction.questions import (
     choose_questions,
 )
 from discreet.errors import WrongUsage
-from discreet.measure.describe import format_percent
+from discreet.formatting import format_percent
 from discreet.sql import build
 
 Step = Callable[[str, int, int], None]

@@ -17,8 +17,8 @@ from discreet.attack.releases.joint import RemainingRows, find_remaining
 from discreet.attack.releases.rows import Joined, join_releases
 from discreet.engines.engine import Table
 from discreet.errors import UnknownColumn, WrongUsage
+from discreet.formatting import format_count, format_percent, join_names
 from discreet.measure.criteria.evaluate import TOLERANCE
-from discreet.measure.describe import format_count, format_percent, join_names
 from discreet.policy.hierarchy import Hierarchy
 
 Flags = NDArray[np.bool_]

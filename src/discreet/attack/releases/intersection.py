@@ -11,8 +11,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from sqlglot import exp
 
-from discreet.measure.describe import join_names
-from discreet.policy.hierarchies.arrow import ArrowArray, pc
+from discreet.arrow import ArrowArray, pc
+from discreet.formatting import join_names
 from discreet.policy.hierarchies.values import text_of
 from discreet.sql import build
 

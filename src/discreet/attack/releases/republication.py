@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from discreet.arrow import ArrowArray, pc
 from discreet.attack.finding import Finding, make_finding
 from discreet.attack.locating.locate import KnownCombinations, Located, locate
 from discreet.attack.releases.adversary_view import AdversaryView, gather_people, view_releases
@@ -25,8 +26,7 @@ from discreet.attack.releases.intersection import (
 )
 from discreet.engines.engine import Table
 from discreet.errors import WrongUsage
-from discreet.measure.describe import format_count, format_percent, join_names
-from discreet.policy.hierarchies.arrow import ArrowArray, pc
+from discreet.formatting import format_count, format_percent, join_names
 from discreet.policy.hierarchies.values import text_of
 from discreet.policy.hierarchy import Hierarchy
 

@@ -11,10 +11,10 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from sqlglot import exp
 
+from discreet.arrow import ArrowArray, pc
 from discreet.attack.locating.locate import KnownCombinations, Located, locate
 from discreet.attack.releases.intersection import text_values
 from discreet.engines.engine import ArrowTable, Table
-from discreet.policy.hierarchies.arrow import ArrowArray, pc
 from discreet.policy.hierarchy import Hierarchy
 from discreet.sql import build
 

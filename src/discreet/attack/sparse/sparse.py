@@ -26,7 +26,7 @@ from discreet.attack.sparse.transactions import (
 )
 from discreet.engines.engine import Table
 from discreet.errors import WrongUsage
-from discreet.measure.describe import format_count, format_percent
+from discreet.formatting import format_count, format_percent
 
 PHIS = (0.5, 1.0, 1.5, 2.0, 3.0, 5.0, 10.0)
 CONTROLS = 5_000

@@ -8,12 +8,12 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from discreet.arrow import ArrowArray, pc
 from discreet.attack.sparse.scoreboard import MISSING_HERE, MISSING_THERE, ItemIndex, Points
 from discreet.engines.engine import ArrowTable, Column, Kind, Table
 from discreet.errors import EmptySource, WrongUsage
 from discreet.measure.encode import comparable_value
 from discreet.measure.roles import require_column
-from discreet.policy.hierarchies.arrow import ArrowArray, pc
 from discreet.policy.hierarchies.values import text_of
 from discreet.sql import build
 

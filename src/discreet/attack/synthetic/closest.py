@@ -12,7 +12,7 @@ from discreet.attack.synthetic.neighbors import find_nearest
 from discreet.attack.synthetic.risk import compare_with_control, draw, reference_of, require_guesses
 from discreet.attack.synthetic.trial import Records, SyntheticTrial, row_keys
 from discreet.errors import WrongUsage
-from discreet.measure.describe import format_count, format_percent
+from discreet.formatting import format_count, format_percent
 
 REMEDY = (
     "make the synthetic table under differential privacy; taking out records that lie too near to a real "

@@ -12,7 +12,7 @@ from discreet.attack.synthetic.neighbors import find_nearest
 from discreet.attack.synthetic.risk import compare_with_control, draw, reference_of, require_guesses
 from discreet.attack.synthetic.trial import Records, SyntheticTrial
 from discreet.errors import WrongUsage
-from discreet.measure.describe import format_count, format_percent, join_names
+from discreet.formatting import format_count, format_percent, join_names
 
 REMEDY = (
     "make the synthetic table under differential privacy, or publish one of the two sets of columns "

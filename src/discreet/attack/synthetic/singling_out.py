@@ -24,7 +24,7 @@ from discreet.attack.synthetic.risk import (
     require_guesses,
 )
 from discreet.errors import WrongUsage
-from discreet.measure.describe import format_count, format_percent
+from discreet.formatting import format_count, format_percent
 
 if TYPE_CHECKING:
     from discreet.attack.synthetic.trial import SyntheticTrial

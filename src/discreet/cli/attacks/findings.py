@@ -145,7 +145,7 @@ def show_finding_list(findings: Sequence[Finding], to: Console) -> None:
 
 def finding_facts(found: Finding) -> list[str]:
     """Return a finding's numbers in words."""
-    from discreet.measure.describe import format_percent
+    from discreet.formatting import format_percent
 
     low, high = (format_percent(end) for end in found.interval)
     told = [
@@ -169,7 +169,7 @@ def finding_facts(found: Finding) -> list[str]:
 
 def show_findings(findings: Sequence[Finding], accepted: str | None, to: Console) -> None:
     """Print what attacks on a release learned, in a table, and why a risk was accepted."""
-    from discreet.measure.describe import format_percent
+    from discreet.formatting import format_percent
 
     rows = [
         (

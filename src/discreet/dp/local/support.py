@@ -9,8 +9,8 @@ from typing import Any
 
 import pyarrow as pa
 
+from discreet.arrow import pc
 from discreet.errors import UnreadableSource
-from discreet.policy.hierarchies.arrow import pc
 
 
 @dataclass(frozen=True)

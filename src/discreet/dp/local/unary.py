@@ -10,11 +10,11 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from discreet.arrow import pc
 from discreet.dp import exact
 from discreet.dp.local.protocol import Protocol
 from discreet.dp.local.support import Support, require_form
 from discreet.errors import UnreadableSource
-from discreet.policy.hierarchies.arrow import pc
 
 _COINS_AT_ONCE = 1 << 22
 _ZERO, _ONE, _MARK = b"01b"  # the mark keeps readers from taking the bits for a number

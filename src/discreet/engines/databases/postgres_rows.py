@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
-from pyarrow import compute
 from sqlglot import exp
 
+from discreet.arrow import pc
 from discreet.engines import postgres_types
 from discreet.engines.databases.database import ResultField
 from discreet.engines.databases.failures import statement_failure
@@ -37,7 +37,6 @@ _NAMES: Mapping[int, str] = {
     2950: "uuid",
     3802: "json",  # jsonb
 }
-pc: Any = compute  # its functions are created on import, so type checkers do not know them
 _MOST_DIGITS = 76  # of a decimal in Arrow
 
 

@@ -10,13 +10,12 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import Connection, delete, update
+from sqlalchemy import Connection
 
-from discreet.errors import JournalBroken, OutputRefused, WrongUsage
+from discreet.errors import OutputRefused, WrongUsage
 from discreet.guard.journal import chain
 from discreet.guard.journal.checkpoints import Checkpoint, read_checkpoints
-from discreet.guard.journal.journal import Journal
-from discreet.guard.journal.schema import entry, head
+from discreet.guard.journal.journal import Journal, journal_broken
 from discreet.guard.journal.search import EntryFilter, JournalEntry, read_event
 from discreet.guard.journal.signing import stored_checkpoints
 from discreet.guard.journal.verifying import JournalVerification, JournalVerifier
@@ -129,30 +128,6 @@ def verify_archive(
     return checking.end(parts[-1].end)
 
 
-def prune(connection: Connection, until: chain.ChainState) -> None:
-    """Remove entries up to `until`, after which the journal then starts.
-
-    Raises:
-        JournalBroken: the journal had other entries there.
-    """
-    there = chain.take_ends(connection)
-    if until.size <= there.first.size:
-        return
-    if not chain.is_written(connection, {"sequence": until.size, "hash": until.hash}):
-        raise _journal_broken(
-            f"its archive is that of another journal, or entry {until.size:,} was changed"
-        )
-    connection.execute(delete(entry).where(entry.c.sequence <= until.size))
-    connection.execute(
-        update(head).values(
-            first_sequence=until.size,
-            first_hash=until.hash,
-            first_peaks=chain.written_peaks(until.frontier),
-        )
-    )
-    chain.seal_ends(connection, chain.ChainEnds(until, there.last))
-
-
 def _next_segment(
     connection: Connection, folder: Path, until: datetime | None
 ) -> tuple[chain.ChainState, Checkpoint] | None:
@@ -191,10 +166,10 @@ def _write(
     ):
         walk.append(body)
         if (sequence, digest) != (walk.size, walk.hash):
-            raise _journal_broken(f"entry {walk.size:,} was changed, or one before it is missing")
+            raise journal_broken(f"entry {walk.size:,} was changed, or one before it is missing")
         lines.append(body)
     if (walk.size, walk.root()) != (checkpoint.size, checkpoint.root):
-        raise _journal_broken("its entries are not those that were signed")
+        raise journal_broken("its entries are not those that were signed")
     text = "".join(f"{line}\n" for line in lines)
     name = f"journal-{start.size + 1:012}-{walk.size:012}"
     digest = hashlib.sha256(text.encode()).hexdigest()
@@ -234,7 +209,7 @@ def _read_manifest(path: Path) -> Segment:
             raise WrongUsage(f"{path} was written by a newer discreet. Update discreet.")
         return Segment(path, _read_state(read["start"]), _read_state(read["end"]), read["sha256"])
     except (OSError, ValueError, KeyError, TypeError):
-        raise _journal_broken(f"the manifest {path.name} of its archive cannot be read") from None
+        raise journal_broken(f"the manifest {path.name} of its archive cannot be read") from None
 
 
 def _read_state(written: dict[str, Any]) -> chain.ChainState:
@@ -245,7 +220,7 @@ def _read_checkpoint(part: Segment) -> Checkpoint:
     try:
         text = part.checkpoint.read_text("utf-8")
     except (OSError, ValueError):
-        raise _journal_broken(f"{part.checkpoint.name} is missing from its archive") from None
+        raise journal_broken(f"{part.checkpoint.name} is missing from its archive") from None
     return read_checkpoints(text, place=str(part.checkpoint))[-1]
 
 
@@ -253,7 +228,7 @@ def _read_lines(part: Segment, faults: list[str]) -> Iterator[tuple[int, str]]:
     try:
         content = part.entries.read_bytes()
     except OSError:
-        raise _journal_broken(f"{part.entries.name} is missing from its archive") from None
+        raise journal_broken(f"{part.entries.name} is missing from its archive") from None
     if hashlib.sha256(content).hexdigest() != part.sha256:
         faults.append(f"{part.entries.name} is not the file that was archived")
     text = content.decode("ascii", errors="replace")
@@ -262,9 +237,3 @@ def _read_lines(part: Segment, faults: list[str]) -> Iterator[tuple[int, str]]:
 
 def _sibling_path(manifest: Path, ending: str) -> Path:
     return manifest.with_name(manifest.name.removesuffix(".manifest.json") + ending)
-
-
-def _journal_broken(what: str) -> JournalBroken:
-    return JournalBroken(
-        f"The journal is not what was written: {what}. Keep it, and find out who changed it."
-    )

@@ -8,16 +8,16 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, delete, func, select, update
 
+from discreet.errors import JournalBroken
 from discreet.guard.journal import chain
 from discreet.guard.journal.audit_policy import AuditPolicy
 from discreet.guard.journal.canonical import canonical
 from discreet.guard.journal.merkle import MerkleTree, leaf_hash
-from discreet.guard.journal.schema import SCHEMA, entry
+from discreet.guard.journal.schema import SCHEMA, entry, head
 from discreet.guard.journal.search import read_event
 from discreet.guard.journal.signing import Signer, stored_checkpoints
-from discreet.guard.journal.verifying import require_end
 from discreet.guard.journal.writer import Writer
 from discreet.stores import AuthenticatedStore, StoreHead
 
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from discreet.guard.journal.checkpoints import Checkpoint
     from discreet.guard.journal.event import Event
     from discreet.guard.journal.search import EntryFilter, JournalEntry
+
+_COUNT = select(func.count()).select_from(entry)
 
 
 class Journal(AuthenticatedStore):
@@ -101,7 +103,7 @@ class Journal(AuthenticatedStore):
             JournalBroken: some are missing, or were changed.
         """
         with self.snapshot() as connection:
-            require_end(connection)
+            _require_end(connection)
 
     def record(self, event: Event) -> int:
         """Append `event` and return its number; it is durable then.
@@ -163,9 +165,7 @@ class Journal(AuthenticatedStore):
 
     def prune(self, until: chain.ChainState) -> None:
         """Remove the entries up to `until`, which were archived and verified."""
-        from discreet.guard.journal.archive import prune
-
-        self._store.write(lambda connection: prune(connection, until))
+        self._store.write(lambda connection: _prune_entries(connection, until))
 
     def close(self) -> None:
         """Write pending entries, sign them, and close all connections."""
@@ -182,3 +182,68 @@ class Journal(AuthenticatedStore):
 
     def _verify_content(self, connection: Connection) -> None:
         chain.take_ends(connection)
+
+
+def journal_broken(what: str) -> JournalBroken:
+    """Return the error of a journal that does not match what was archived or signed."""
+    return JournalBroken(
+        f"The journal is not what was written: {what}. Keep it, and find out who changed it."
+    )
+
+
+def _require_end(connection: Connection) -> None:
+    """Refuse a journal whose last entries do not match its end.
+
+    Only entries after the last checkpoint are checked: `verify_journal` checks all.
+
+    Raises:
+        JournalBroken: some are missing, or were changed.
+    """
+    ends = chain.ends(connection)
+    signed = [found for found in stored_checkpoints(connection) if found.size >= ends.first.size]
+    size, digest = (
+        (ends.first.size, ends.first.hash)
+        if not signed
+        else (
+            signed[-1].size,
+            signed[-1].hash,
+        )
+    )
+    for sequence, body, written in chain.read_entries(connection, after=size):
+        size, digest = size + 1, chain.chain_hash(digest, body.encode())
+        if (sequence, written) != (size, digest):
+            raise _end_broken(f"entry {size:,} is missing or was changed")
+    kept = connection.scalar(_COUNT)
+    if (size, digest) != (ends.last.size, ends.last.hash) or kept != size - ends.first.size:
+        raise _end_broken("entries are missing")
+
+
+def _end_broken(what: str) -> JournalBroken:
+    return JournalBroken(
+        f"The journal is not what was written: {what}. Nothing is answered until it is known "
+        "who changed it. See: discreet journal verify"
+    )
+
+
+def _prune_entries(connection: Connection, until: chain.ChainState) -> None:
+    """Remove entries up to `until`, after which the journal then starts.
+
+    Raises:
+        JournalBroken: the journal had other entries there.
+    """
+    there = chain.take_ends(connection)
+    if until.size <= there.first.size:
+        return
+    if not chain.is_written(connection, {"sequence": until.size, "hash": until.hash}):
+        raise journal_broken(
+            f"its archive is that of another journal, or entry {until.size:,} was changed"
+        )
+    connection.execute(delete(entry).where(entry.c.sequence <= until.size))
+    connection.execute(
+        update(head).values(
+            first_sequence=until.size,
+            first_hash=until.hash,
+            first_peaks=chain.written_peaks(until.frontier),
+        )
+    )
+    chain.seal_ends(connection, chain.ChainEnds(until, there.last))

@@ -7,22 +7,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from sqlalchemy import Connection, func, select
+from sqlalchemy import Connection
 
-from discreet.errors import JournalBroken, StoreFailed, WrongUsage
+from discreet.errors import StoreFailed, WrongUsage
 from discreet.guard.journal import chain
 from discreet.guard.journal.checkpoints import Checkpoint, is_signed
 from discreet.guard.journal.event import format_event_time
-from discreet.guard.journal.schema import entry
+from discreet.guard.journal.journal import Journal
 from discreet.guard.journal.signing import stored_checkpoints
 from discreet.result import Result
 
-_COUNT = select(func.count()).select_from(entry)
-
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
-
-    from discreet.guard.journal.journal import Journal
 
 
 @dataclass(frozen=True)
@@ -192,40 +188,6 @@ def verify_journal(
             return _verify(connection, checkpoints, public_key)
     except (StoreFailed, WrongUsage) as failed:
         return _unreadable_journal(str(failed))
-
-
-def require_end(connection: Connection) -> None:
-    """Refuse a journal whose last entries do not match its end.
-
-    Only entries after the last checkpoint are checked: `verify_journal` checks all.
-
-    Raises:
-        JournalBroken: some are missing, or were changed.
-    """
-    ends = chain.ends(connection)
-    signed = [found for found in stored_checkpoints(connection) if found.size >= ends.first.size]
-    size, digest = (
-        (ends.first.size, ends.first.hash)
-        if not signed
-        else (
-            signed[-1].size,
-            signed[-1].hash,
-        )
-    )
-    for sequence, body, written in chain.read_entries(connection, after=size):
-        size, digest = size + 1, chain.chain_hash(digest, body.encode())
-        if (sequence, written) != (size, digest):
-            raise _journal_broken(f"entry {size:,} is missing or was changed")
-    kept = connection.scalar(_COUNT)
-    if (size, digest) != (ends.last.size, ends.last.hash) or kept != size - ends.first.size:
-        raise _journal_broken("entries are missing")
-
-
-def _journal_broken(what: str) -> JournalBroken:
-    return JournalBroken(
-        f"The journal is not what was written: {what}. Nothing is answered until it is known "
-        "who changed it. See: discreet journal verify"
-    )
 
 
 def _verify(

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 
+from discreet.formatting import format_percent
 from discreet.measure.assessment import CriterionVerdict
-from discreet.measure.describe import format_percent
 
 # A criterion's letters as the field writes them.
 LETTERS = {"alpha": "α", "beta": "β", "delta": "δ"}

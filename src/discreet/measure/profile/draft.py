@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
-from discreet.engines.declared_schema import KIND_NAMES, DeclaredColumn, declared_kind
-from discreet.engines.engine import Table
+from discreet.engines.declared_schema import KIND_NAMES, declared_kind
+from discreet.engines.engine import DeclaredColumn, Table
 from discreet.errors import WrongUsage
-from discreet.measure.profile.domain import DomainDraft, propose_domain
+from discreet.measure.profile.domain import propose_domain
 from discreet.measure.profile.guess import RoleGuess, guess_column
-from discreet.measure.profile.identifiers import SAFE_HARBOR
 from discreet.measure.profile.keys import (
     KeyedTable,
     Unit,
@@ -21,88 +20,15 @@ from discreet.measure.profile.keys import (
     find_references,
     unit_by_reference,
 )
-from discreet.measure.profile.limits import RowsPerUnit, propose_rows_per_unit
+from discreet.measure.profile.limits import propose_rows_per_unit
+from discreet.measure.profile.policy_draft import ColumnDraft, PolicyDraft, TableDraft
 from discreet.measure.profile.statistics import describe_columns, fewest_people
 from discreet.measure.profile.vocabulary import is_row_id_name
 from discreet.policy.answer_model import ROW
 from discreet.policy.model import ColumnRole
-from discreet.result import Result, to_plain_data
 
 if TYPE_CHECKING:
     from discreet.measure.profile.statistics import ColumnStatistics
-
-
-@dataclass(frozen=True)
-class ColumnDraft(Result):
-    """One column of a draft: what it is taken to be and what is proposed for its values."""
-
-    guess: RoleGuess
-    domain: DomainDraft
-    references: tuple[str, str] | None = None
-    kind: str = "text"
-    format: str | None = None
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the guess and the proposal side by side."""
-        target = None if self.references is None else ".".join(self.references)
-        rest = {"kind": self.kind, "format": self.format, "references": target}
-        return {**self.guess.to_dict(), **to_plain_data(self.domain), **rest}
-
-
-@dataclass(frozen=True)
-class TableDraft(Result):
-    """One table of a draft; `criteria` are as the policy file writes them.
-
-    `unit` is a column, `row`, or None where `doubts` leave it open whose a row is. `reading` is how
-    a text file is written, where its header does not say it.
-    """
-
-    name: str
-    source: str
-    rows: int
-    unit: str | None
-    unit_reason: str
-    columns: tuple[ColumnDraft, ...]
-    criteria: tuple[Mapping[str, Mapping[str, Any]], ...]
-    limit: RowsPerUnit | None = None
-    doubts: tuple[str, ...] = ()
-    reading: Mapping[str, str] = field(default_factory=dict[str, str])
-    id: str | None = None
-
-
-@dataclass(frozen=True)
-class PolicyDraft(Result):
-    """A drafted policy."""
-
-    tables: tuple[TableDraft, ...]
-    id: str | None = None
-
-    @property
-    def safe_harbor(self) -> dict[str, tuple[str, ...]]:
-        """The columns found for each of HIPAA's 18 kinds, by letter, as `table.column`."""
-        return {
-            letter: tuple(
-                f"{table.name}.{column.guess.column}"
-                for table in self.tables
-                for column in table.columns
-                if column.guess.safe_harbor == letter
-            )
-            for letter in SAFE_HARBOR
-        }
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the draft with its Safe Harbor checklist."""
-        checklist = [
-            {"letter": letter, "kind": SAFE_HARBOR[letter], "columns": list(columns)}
-            for letter, columns in self.safe_harbor.items()
-        ]
-        return {**super().to_dict(), "safe_harbor": checklist}
-
-    def to_yaml(self) -> str:
-        """Return the policy file, with the reason of every guess as a comment."""
-        from discreet.measure.profile.write import write_draft
-
-        return write_draft(self)
 
 
 def guess_roles(table: Table) -> dict[str, RoleGuess]:

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.policy.hierarchies.arrow import ArrowArray, pc
+from discreet.arrow import ArrowArray, pc
 
 Numbers: TypeAlias = NDArray[Any]  # 64-bit integers, or objects where those are too small
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from discreet.errors import DiscreetError
-from discreet.measure.profile.draft import PolicyDraft
+from discreet.measure.profile.policy_draft import PolicyDraft
 from discreet.policy.load import load_policy
 
 _LONGEST = 40  # characters of a table's name in its id

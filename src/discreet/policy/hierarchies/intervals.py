@@ -12,8 +12,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from discreet.arrow import ArrowArray
 from discreet.errors import InvalidHierarchy
-from discreet.policy.hierarchies.arrow import ArrowArray
 from discreet.policy.hierarchies.numbers import (
     FixedPointNumbers,
     digits_of,

@@ -13,8 +13,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from discreet.arrow import ArrowArray, pc
 from discreet.errors import InvalidHierarchy, SourceNotFound
-from discreet.policy.hierarchies.arrow import ArrowArray, pc
 from discreet.policy.hierarchies.values import positions
 from discreet.policy.hierarchy import TOP, edge_labels, find_nesting_fault, missing_values
 

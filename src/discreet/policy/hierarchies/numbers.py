@@ -11,8 +11,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from discreet.arrow import ArrowArray, pc
 from discreet.errors import InvalidHierarchy
-from discreet.policy.hierarchies.arrow import ArrowArray, pc
 from discreet.policy.hierarchies.values import NUMBER, is_text
 
 _SAFE = 2**62  # room for one addition before 64 bits overflow

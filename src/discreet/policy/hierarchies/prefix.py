@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
+from discreet.arrow import ArrowArray, pc
 from discreet.errors import InvalidHierarchy
-from discreet.policy.hierarchies.arrow import ArrowArray, pc
 from discreet.policy.hierarchies.values import text_of
 from discreet.policy.hierarchy import TOP, edge_labels
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import pyarrow as pa
 
+from discreet.arrow import ArrowArray
 from discreet.errors import InvalidHierarchy
-from discreet.policy.hierarchies.arrow import ArrowArray
 from discreet.policy.hierarchies.values import positions
 from discreet.policy.hierarchy import TOP, edge_labels, missing_values
 

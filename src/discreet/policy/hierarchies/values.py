@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from discreet.policy.hierarchies.arrow import ArrowArray, pc
+from discreet.arrow import ArrowArray, pc
 
 # Three digits of exponent are more than any table holds; more could ask for gigabytes of zeros.
 NUMBER = re.compile(r"\s*[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d{1,3})?\s*", re.ASCII)
@@ -146,3 +146,13 @@ def _trim_times(values: ArrowArray) -> ArrowArray:
     texts = values.cast(pa.string())
     texts = pc.replace_substring_regex(texts, r"(\.\d*[1-9])0+", r"\1")
     return pc.replace_substring_regex(texts, r"\.0+([^\d]|$)", r"\1")
+
+
+def span_texts(values: ArrowArray, lows: NDArray[np.int64], highs: NDArray[np.int64]) -> ArrowArray:
+    """Return `[low, high]` for pairs of codes of `values`, the value itself where both are one."""
+    texts = text_of(values)
+    low, high = texts.take(pa.array(lows)), texts.take(pa.array(highs))
+    opened = pc.binary_join_element_wise("[", low, "")
+    closed = pc.binary_join_element_wise(high, "]", "")
+    spans = pc.binary_join_element_wise(opened, closed, ", ")
+    return pc.if_else(pa.array(lows == highs), low, spans)

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:
-    from discreet.policy.hierarchies.arrow import ArrowArray
+    from discreet.arrow import ArrowArray
 
 
 @dataclass(frozen=True)

@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 from sqlglot import exp
 
+from discreet.arrow import ArrowArray, pc
 from discreet.engines.engine import ArrowTable, Table
 from discreet.errors import WrongUsage
 from discreet.measure.classes import Roles
 from discreet.measure.presence import bring_population
-from discreet.policy.hierarchies.arrow import ArrowArray, pc
-from discreet.release.anonymize.problem import Population
+from discreet.policy.hierarchies.values import span_texts
+from discreet.release.anonymize.problem import EncodedProblem, Population
+from discreet.release.anonymize.recoding import spans_of
 from discreet.sql import build
-
-if TYPE_CHECKING:
-    from discreet.release.anonymize.read import EncodedProblem
 
 
 def read_population(subject: Roles, population: Table) -> ArrowTable:
@@ -79,9 +77,6 @@ def generalized_population(
 
 
 def _range_labels(reading: EncodedProblem, j: int, level: int) -> ArrowArray:
-    from discreet.release.anonymize.recoding import spans_of
-    from discreet.release.recode import span_texts
-
     attribute = reading.problem.attributes[j]
     if level == attribute.height:
         return pa.array(["*"], pa.string())

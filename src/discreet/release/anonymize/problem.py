@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.arrow import ArrowArray
+from discreet.measure.classes import Cells
 from discreet.release.anonymize.attribute import CodedAttribute
+from discreet.release.anonymize.frequencies import Frequencies
 from discreet.release.anonymize.judge import Judge
-
-if TYPE_CHECKING:
-    from discreet.release.anonymize.frequencies import Frequencies
 
 
 @dataclass(frozen=True)
@@ -51,3 +50,15 @@ class Problem:
     def heights(self) -> tuple[int, ...]:
         """The top node of the lattice: every attribute hidden."""
         return tuple(attribute.height for attribute in self.attributes)
+
+
+@dataclass(frozen=True)
+class EncodedProblem:
+    """A problem, and how its codes are written on the engine.
+
+    `values[j]` are the values of attribute j in the order of its codes, a missing one last.
+    """
+
+    problem: Problem
+    cells: Cells
+    values: tuple[ArrowArray, ...]

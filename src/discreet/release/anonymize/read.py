@@ -3,44 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from discreet.arrow import ArrowArray, pc
 from discreet.engines.engine import Engine, Table
 from discreet.measure.classes import Cells, Roles
 from discreet.measure.encode import Domain, ListedDomain
 from discreet.measure.sensitive import overall_of, require_defined
 from discreet.policy import model
-from discreet.policy.hierarchies.arrow import ArrowArray, pc
 from discreet.policy.hierarchies.values import text_of
 from discreet.policy.hierarchy import TOP, Hierarchy, listed_domain, require_covers
 from discreet.release.anonymize.attribute import CodedAttribute
 from discreet.release.anonymize.frequencies import Frequencies, Histogram, label_rows, sum_by_label
 from discreet.release.anonymize.judge import Judge
 from discreet.release.anonymize.population import code_population, join_values, read_population
-from discreet.release.anonymize.problem import Population, Problem
+from discreet.release.anonymize.problem import EncodedProblem, Population, Problem
 from discreet.sql import build
 
 if TYPE_CHECKING:
     from discreet.measure.roles import RoleBinding
 
 RANGE_BINS = 32  # the finest step between the values of a range attribute and its halves
-
-
-@dataclass(frozen=True)
-class EncodedProblem:
-    """A problem, and how its codes are written on the engine.
-
-    `values[j]` are the values of attribute j in the order of its codes, a missing one last.
-    """
-
-    problem: Problem
-    cells: Cells
-    values: tuple[ArrowArray, ...]
 
 
 def read_problem(

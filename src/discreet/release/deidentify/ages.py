@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-from discreet.policy.hierarchies.arrow import ArrowArray, pc
+from discreet.arrow import ArrowArray, pc
 from discreet.policy.hierarchies.values import is_text, text_of
 
 OVER_89 = "90+"

@@ -9,8 +9,8 @@ from sqlglot import exp
 
 from discreet.engines.engine import Table
 from discreet.errors import ConflictingRoles, WrongUsage
+from discreet.formatting import format_count
 from discreet.measure.assess import Progress
-from discreet.measure.describe import format_count
 from discreet.measure.profile import guess_roles
 from discreet.measure.roles import require_column
 from discreet.policy import model

@@ -9,9 +9,9 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from discreet.arrow import ArrowArray, pc
 from discreet.engines.engine import Column, Table
 from discreet.measure.values import counted_values
-from discreet.policy.hierarchies.arrow import ArrowArray, pc
 from discreet.policy.hierarchies.values import text_of
 from discreet.release.deidentify.ages import cap_ages, earliest_year, keep_years
 from discreet.release.deidentify.text import PersonNames, redact_texts

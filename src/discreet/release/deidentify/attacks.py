@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from discreet.formatting import format_count, format_percent
 from discreet.measure.assessment import Assessment
-from discreet.measure.describe import format_count, format_percent
 from discreet.result import Result
 
 

@@ -10,11 +10,11 @@ from collections.abc import Sequence
 import pyarrow as pa
 from sqlglot import exp
 
+from discreet.arrow import ArrowArray
 from discreet.engines.engine import Column, Kind, Table
 from discreet.errors import UnsuitableValues
-from discreet.measure.describe import format_count
+from discreet.formatting import format_count
 from discreet.measure.encode import comparable_value
-from discreet.policy.hierarchies.arrow import ArrowArray
 from discreet.policy.hierarchies.values import text_of
 from discreet.release.deidentify.keys import SecretKey
 from discreet.release.deidentify.kinds import DateShift

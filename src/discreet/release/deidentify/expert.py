@@ -12,9 +12,9 @@ from discreet.attack.finding import Finding
 from discreet.engines.engine import Table
 from discreet.engines.scratch import innermost
 from discreet.errors import WrongUsage
+from discreet.formatting import format_count, format_percent, join_names
 from discreet.measure.assess import Progress, assess_binding, open_population
 from discreet.measure.assessment import Assessment, CriterionVerdict
-from discreet.measure.describe import format_count, format_percent, join_names
 from discreet.measure.roles import RoleBinding, bind_roles
 from discreet.policy import model
 from discreet.policy.model import ColumnRole

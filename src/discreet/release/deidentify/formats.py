@@ -9,10 +9,10 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from discreet.arrow import ArrowArray, pc
 from discreet.errors import UnsuitableValues
-from discreet.measure.describe import format_count
+from discreet.formatting import format_count
 from discreet.measure.profile.forms import Numbers, ValueForm, forms_of
-from discreet.policy.hierarchies.arrow import ArrowArray, pc
 from discreet.policy.hierarchies.values import text_of
 from discreet.release.deidentify.ff1 import FF1, LEAST_DOMAIN, NumeralDomain
 from discreet.release.deidentify.keys import SecretKey

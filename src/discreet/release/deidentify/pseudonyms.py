@@ -11,9 +11,9 @@ from typing import Any
 import pyarrow as pa
 from sqlglot import exp
 
+from discreet.arrow import ArrowArray, pc
 from discreet.engines.engine import Column, Table
 from discreet.errors import InvalidKey, UnknownColumn, UnsuitableValues, WrongUsage, did_you_mean
-from discreet.policy.hierarchies.arrow import ArrowArray, pc
 from discreet.policy.hierarchies.values import text_of
 from discreet.release.deidentify.base32 import write_base32
 from discreet.release.deidentify.date_shifts import shift_dates, shifts_of

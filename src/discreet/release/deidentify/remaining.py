@@ -6,9 +6,10 @@ import math
 from collections.abc import Collection, Sequence
 
 from discreet.engines.engine import Table
+from discreet.formatting import format_percent, join_names
 from discreet.measure.assess import Progress, assess_binding
 from discreet.measure.assessment import Assessment
-from discreet.measure.describe import format_percent, join_names, unique_sentence
+from discreet.measure.describe import unique_sentence
 from discreet.measure.risk.sample import AT_RISK_ABOVE
 from discreet.measure.roles import bind_roles
 from discreet.release.deidentify.record import RemainingRisk

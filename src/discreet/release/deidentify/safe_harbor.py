@@ -6,8 +6,8 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from discreet.engines.engine import Table
+from discreet.formatting import format_count, join_names
 from discreet.measure.assess import Progress
-from discreet.measure.describe import format_count, join_names
 from discreet.measure.profile import RoleGuess, guess_roles
 from discreet.measure.profile.identifiers import SAFE_HARBOR
 from discreet.policy.model import ColumnRole

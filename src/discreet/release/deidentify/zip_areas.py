@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pyarrow as pa
 
+from discreet.arrow import ArrowArray, pc
 from discreet.errors import SourceNotFound, UnreadableSource
-from discreet.policy.hierarchies.arrow import ArrowArray, pc
 from discreet.policy.hierarchies.values import text_of
 
 SMALL = "000"

@@ -10,23 +10,11 @@ from discreet.engines.engine import Engine
 from discreet.engines.scratch import innermost
 from discreet.engines.transfer import open_reader
 from discreet.errors import OutputRefused, WrongUsage
+from discreet.release.output.target import PostgresTarget, SparkTarget, require_creatable_on
 from discreet.sql import build
 
 if TYPE_CHECKING:
-    from discreet.engines.postgres import PostgreSQL
     from discreet.engines.spark import Spark
-    from discreet.release.output.target import PostgresTarget, SparkTarget
-
-
-def require_creatable(target: PostgresTarget) -> None:
-    """Refuse a table that exists, or a schema that is missing or closed to this user."""
-    from discreet.engines.postgres import PostgreSQL
-
-    server = PostgreSQL(target.url)
-    try:
-        _require_creatable(server, target)
-    finally:
-        server.close()
 
 
 def save_to_postgres(engine: Engine, query: exp.Query, target: PostgresTarget) -> int:
@@ -37,7 +25,7 @@ def save_to_postgres(engine: Engine, query: exp.Query, target: PostgresTarget) -
     name = build.table(target.schema, target.table)
     server = PostgreSQL(target.url)
     try:
-        _require_creatable(server, target)
+        require_creatable_on(server, target)
         if isinstance(home, PostgreSQL) and home.address == server.address:
             return home.save(query, name, replace=target.force)
         with open_reader(engine, query) as reader:
@@ -69,27 +57,3 @@ def spark_of(engine: Engine) -> Spark | None:
     from discreet.engines.spark import Spark
 
     return home if isinstance(home, Spark) else None
-
-
-def _require_creatable(server: PostgreSQL, target: PostgresTarget) -> None:
-    may_create = exp.Anonymous(
-        this="has_schema_privilege", expressions=[exp.column("nspname"), build.text("CREATE")]
-    )
-    rights = server.run(
-        build.select(build.alias_as(may_create, "may"), source=exp.to_table("pg_namespace")).where(
-            exp.column("nspname").eq(build.text(target.schema))
-        )
-    ).to_pylist()
-    if not rights:
-        raise OutputRefused(
-            f"The database has no schema '{target.schema}'. Create it, or name another."
-        )
-    if not rights[0]["may"]:
-        raise OutputRefused(
-            f"This user may not create tables in the schema '{target.schema}'. Ask for the right, or "
-            "name another."
-        )
-    if not target.force and (target.schema, target.table) in server.tables():
-        raise OutputRefused(
-            f"The {target.place} exists. Name another, or add --force to replace it."
-        )

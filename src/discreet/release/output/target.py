@@ -6,13 +6,18 @@ import glob
 import os
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 from urllib.parse import quote
+
+from sqlglot import exp
 
 from discreet.engines.address import POSTGRES, SPARK, take_parameter
 from discreet.errors import OutputRefused, WrongUsage, did_you_mean
-from discreet.release.output.tables import require_creatable
+from discreet.sql import build
 from discreet.writing import require_writable_path
+
+if TYPE_CHECKING:
+    from discreet.engines.postgres import PostgreSQL
 
 _COMPRESSIONS = {"": "uncompressed", ".gz": "gzip", ".zst": "zstd"}
 _DELIMITERS = {".csv": ",", ".tsv": "\t"}
@@ -205,3 +210,39 @@ def _parse_spark(text: str, *, force: bool) -> SparkTarget:
             "Say which table to write: spark:catalog.table. For files, name a folder: out.parquet/."
         )
     return SparkTarget(name, force)
+
+
+def require_creatable(target: PostgresTarget) -> None:
+    """Refuse a table that exists, or a schema that is missing or closed to this user."""
+    from discreet.engines.postgres import PostgreSQL
+
+    server = PostgreSQL(target.url)
+    try:
+        require_creatable_on(server, target)
+    finally:
+        server.close()
+
+
+def require_creatable_on(server: PostgreSQL, target: PostgresTarget) -> None:
+    """Refuse a table that exists on an open server, or a schema that is missing or closed."""
+    may_create = exp.Anonymous(
+        this="has_schema_privilege", expressions=[exp.column("nspname"), build.text("CREATE")]
+    )
+    rights = server.run(
+        build.select(build.alias_as(may_create, "may"), source=exp.to_table("pg_namespace")).where(
+            exp.column("nspname").eq(build.text(target.schema))
+        )
+    ).to_pylist()
+    if not rights:
+        raise OutputRefused(
+            f"The database has no schema '{target.schema}'. Create it, or name another."
+        )
+    if not rights[0]["may"]:
+        raise OutputRefused(
+            f"This user may not create tables in the schema '{target.schema}'. Ask for the right, or "
+            "name another."
+        )
+    if not target.force and (target.schema, target.table) in server.tables():
+        raise OutputRefused(
+            f"The {target.place} exists. Name another, or add --force to replace it."
+        )

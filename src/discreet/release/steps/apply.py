@@ -10,9 +10,9 @@ import numpy as np
 import pyarrow as pa
 from sqlglot import exp
 
+from discreet.arrow import ArrowArray
 from discreet.engines.engine import Column, Kind, Table
 from discreet.errors import Bug, InvalidStep, UnknownColumn, WrongUsage, did_you_mean
-from discreet.policy.hierarchies.arrow import ArrowArray
 from discreet.policy.model import (
     AddNoise,
     BottomCode,

@@ -9,9 +9,9 @@ import numpy as np
 import pyarrow as pa
 from sqlglot import exp
 
+from discreet.arrow import ArrowArray
 from discreet.engines.engine import ArrowTable, Table
 from discreet.measure.encode import comparable_value
-from discreet.policy.hierarchies.arrow import ArrowArray
 from discreet.sql import build
 
 

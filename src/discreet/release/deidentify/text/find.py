@@ -4,20 +4,16 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
-import pyarrow.compute
 
+from discreet.arrow import ArrowArray, pc
 from discreet.release.deidentify.text.scan import scan_text
 
 if TYPE_CHECKING:
     from discreet.release.deidentify.text.own_names import PersonNames
     from discreet.release.deidentify.text.spans import TextSpan
-
-# pyarrow has no types; an ArrowArray is a `pa.Array` or a `pa.ChunkedArray`.
-ArrowArray = Any
-_compute: Any = pyarrow.compute
 
 
 @dataclass(frozen=True)
@@ -69,7 +65,7 @@ def count_kinds(
     """Return the identifiers, and the rows that have any, by letter."""
     counts: Counter[str] = Counter()
     rows: Counter[str] = Counter()
-    for entry in _compute.value_counts(place.drop_null()).to_pylist():
+    for entry in pc.value_counts(place.drop_null()).to_pylist():
         kinds = Counter(span.kind for span in spans[entry["values"]])
         for kind, times in kinds.items():
             counts[kind] += times * entry["counts"]

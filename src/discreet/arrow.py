@@ -1,4 +1,4 @@
-"""Arrow by name: pyarrow ships no types, so what hierarchies take from it is annotated here."""
+"""Arrow by name: pyarrow ships no types, so what is used of it is annotated here."""
 
 from __future__ import annotations
 

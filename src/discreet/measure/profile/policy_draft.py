@@ -1,19 +1,23 @@
-"""A draft as YAML text: one line per column, its reason above it."""
+"""A drafted policy, and its file: one line per column, its reason above it."""
 
 from __future__ import annotations
 
 import re
 import textwrap
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any
 
 import yaml
 
-from discreet.measure.profile.draft import ColumnDraft, PolicyDraft, TableDraft
+from discreet.measure.profile.domain import DomainDraft
+from discreet.measure.profile.guess import RoleGuess
 from discreet.measure.profile.identifiers import SAFE_HARBOR
+from discreet.measure.profile.limits import RowsPerUnit
 from discreet.policy.answer_model import ROW
 from discreet.policy.model import ColumnRole
+from discreet.result import Result, to_plain_data
 
 _WIDTH = 100
 _PLAIN = re.compile(r"(?:[.]{0,2}/)*[A-Za-z_][A-Za-z0-9_./-]*|0|-?[1-9][0-9]*")
@@ -27,6 +31,77 @@ _HEADER = (
     "write `bounds: private`, or leave out the values."
 )
 _KEEP = "Each id names an account of the ledger. Keep it: another id is another budget."
+
+
+@dataclass(frozen=True)
+class ColumnDraft(Result):
+    """One column of a draft: what it is taken to be and what is proposed for its values."""
+
+    guess: RoleGuess
+    domain: DomainDraft
+    references: tuple[str, str] | None = None
+    kind: str = "text"
+    format: str | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the guess and the proposal side by side."""
+        target = None if self.references is None else ".".join(self.references)
+        rest = {"kind": self.kind, "format": self.format, "references": target}
+        return {**self.guess.to_dict(), **to_plain_data(self.domain), **rest}
+
+
+@dataclass(frozen=True)
+class TableDraft(Result):
+    """One table of a draft; `criteria` are as the policy file writes them.
+
+    `unit` is a column, `row`, or None where `doubts` leave it open whose a row is. `reading` is how
+    a text file is written, where its header does not say it.
+    """
+
+    name: str
+    source: str
+    rows: int
+    unit: str | None
+    unit_reason: str
+    columns: tuple[ColumnDraft, ...]
+    criteria: tuple[Mapping[str, Mapping[str, Any]], ...]
+    limit: RowsPerUnit | None = None
+    doubts: tuple[str, ...] = ()
+    reading: Mapping[str, str] = field(default_factory=dict[str, str])
+    id: str | None = None
+
+
+@dataclass(frozen=True)
+class PolicyDraft(Result):
+    """A drafted policy."""
+
+    tables: tuple[TableDraft, ...]
+    id: str | None = None
+
+    @property
+    def safe_harbor(self) -> dict[str, tuple[str, ...]]:
+        """The columns found for each of HIPAA's 18 kinds, by letter, as `table.column`."""
+        return {
+            letter: tuple(
+                f"{table.name}.{column.guess.column}"
+                for table in self.tables
+                for column in table.columns
+                if column.guess.safe_harbor == letter
+            )
+            for letter in SAFE_HARBOR
+        }
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the draft with its Safe Harbor checklist."""
+        checklist = [
+            {"letter": letter, "kind": SAFE_HARBOR[letter], "columns": list(columns)}
+            for letter, columns in self.safe_harbor.items()
+        ]
+        return {**super().to_dict(), "safe_harbor": checklist}
+
+    def to_yaml(self) -> str:
+        """Return the policy file, with the reason of every guess as a comment."""
+        return write_draft(self)
 
 
 def write_draft(draft: PolicyDraft) -> str:
