@@ -290,7 +290,7 @@ def postgres_ways(url: str, table: pa.Table) -> Generator[list[Way]]:
             ]
         finally:
             server.execute("DROP VIEW IF EXISTS viewed")
-            server.execute("DROP TABLE IF EXISTS people, copied")
+            server.execute("DROP TABLE IF EXISTS people, copied CASCADE")
             server.execute(f"DROP SCHEMA {schema} CASCADE")
             server.execute("DROP ROLE budget_analyst")
 

@@ -190,7 +190,7 @@ def record_of(folder: Path, manifest: dict[str, Any]) -> dict[str, Any]:
 
 
 def test_a_replay_of_a_policy_goes_to_the_same_place_with_force(hospital: Path, discreet):
-    discreet("anonymize", "visits.csv", "--policy", "policy.yaml", "-o", "out.csv")
+    discreet("anonymize", "visits.csv", "--policy", "policy.yaml", "-o", "out.csv", *TEST)
     written = (hospital / "out.csv").read_bytes()
     assert discreet("anonymize", "--replay", "release.json").error == "output-refused"
     (hospital / "out.csv").unlink()
@@ -432,7 +432,7 @@ def test_a_value_that_its_hierarchy_lacks_is_counted_with_its_column(
 def test_people_of_several_rows_are_people_and_their_number_is_not_published(
     hospital: Path, discreet
 ):
-    ran = discreet("anonymize", "visits.csv", "--policy", "policy.yaml", "-o", "out.csv", "--json")
+    ran = discreet("anonymize", "visits.csv", "--policy", "policy.yaml", "-o", "out.csv", "--json", *TEST)
     found = ran.json
     assert (found["rows"], found["people"], found["unit"]) == (6438, 2000, "patient_id")
     assert found["k"] >= 5

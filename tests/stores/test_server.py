@@ -72,7 +72,7 @@ def test_who_gives_up_after_an_unheard_commit_says_that_it_may_be_written(
     wire = LossyWire(place, short_folder)
     ledger = Ledger(wire.url)
     wire.cuts = 1000
-    with pytest.raises(LedgerFailed, match="Take it as written"):
+    with pytest.raises(LedgerFailed, match="Treat it as written"):
         ledger.reserve([PAYER], TENTH, key="a", at=NOON, question="q")
     assert Ledger(place).remaining([PAYER])[0].epsilon.spent == Fraction(1, 10)
     wire.close()

@@ -79,13 +79,13 @@ def test_a_release_has_the_names_of_its_query(people):
 @pytest.fixture
 def known(monkeypatch):
     """What each release that is made is attacked together with: the columns of earlier ones."""
-    found, make = [], anonymization.anonymize
+    found, make = [], anonymization.anonymize_source
 
     def watched(*arguments, earlier, **options):
         found.append([pq.read_table(one.output).column_names for one in earlier])
         return make(*arguments, earlier=earlier, **options)
 
-    monkeypatch.setattr(anonymization, "anonymize", watched)
+    monkeypatch.setattr(anonymization, "anonymize_source", watched)
     return found
 
 

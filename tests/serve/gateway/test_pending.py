@@ -102,8 +102,9 @@ def test_a_control_store_older_than_its_data_is_refused(open_server, connect, tm
     admin.run("CREATE TABLE v (a int)")
     opened.server.close()
     (tmp_path / "data" / "control.sqlite").write_bytes(older)
-    for path in (tmp_path / "data").glob("journal.sqlite*"):
-        path.unlink()  # which would know it, too
+    for pattern in ("journal.sqlite*", "ledger*"):
+        for path in (tmp_path / "data").glob(pattern):
+            path.unlink()  # which would know it, too
     with pytest.raises(StoreFailed, match="goes with the data"):
         open_server()
 
