@@ -432,7 +432,9 @@ def test_a_value_that_its_hierarchy_lacks_is_counted_with_its_column(
 def test_people_of_several_rows_are_people_and_their_number_is_not_published(
     hospital: Path, discreet
 ):
-    ran = discreet("anonymize", "visits.csv", "--policy", "policy.yaml", "-o", "out.csv", "--json", *TEST)
+    ran = discreet(
+        "anonymize", "visits.csv", "--policy", "policy.yaml", "-o", "out.csv", "--json", *TEST
+    )
     found = ran.json
     assert (found["rows"], found["people"], found["unit"]) == (6438, 2000, "patient_id")
     assert found["k"] >= 5

@@ -178,7 +178,9 @@ def test_a_table_without_a_declared_unit_is_refused_when_a_column_looks_like_a_p
     admin = connect(server)
     admin.run("CREATE USER ann; GRANT AGGREGATE ON open, rows TO ann WITH BUDGET (EPSILON 1)")
     ann = connect(server, "ann")
-    with pytest.raises(DiscreetError, match=r"unit of 'open': 'patient_id'.*unit: row"):
+    with pytest.raises(
+        DiscreetError, match=r"unit of 'open' is not declared: 'patient_id'.*unit: row"
+    ):
         ann.run("SELECT count(*) FROM open")
     assert ann.run("SELECT count(*) FROM rows")
 
