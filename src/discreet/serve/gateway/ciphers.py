@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any
 
-import pyarrow as pa
 from sqlglot import exp
 
 from discreet.errors import StatementFailed
@@ -18,33 +15,16 @@ from discreet.guard.vault.columns import ColumnLocation
 from discreet.guard.vault.functions import EncryptionFunctions, Slot
 from discreet.guard.vault.open_key import OpenKey
 from discreet.guard.vault.session_keys import UnlockedKeys, locked_key_failure
+from discreet.serve.gateway.encrypted_columns import (
+    DIALECT,
+    INDEX,
+    encrypted_value_type,
+    length_limit,
+)
+from discreet.serve.gateway.out_of_engine import OutOfEngine
 from discreet.sql import build
 
-if TYPE_CHECKING:
-    from discreet.serve.gateway.out_of_engine import OutOfEngine
-
-INDEX = "__index"  # suffix of the name of a column's blind index
-DIALECT = "duckdb"  # where cells are decrypted
-_LETTERS = (exp.DataType.Type.VARCHAR, exp.DataType.Type.CHAR, exp.DataType.Type.BPCHAR)
 _AS_TEXT = ("uuid", "json")
-_KINDS: Mapping[str, Any] = {
-    "bool": pa.bool_(),
-    "int2": pa.int16(),
-    "int4": pa.int32(),
-    "int8": pa.int64(),
-    "float4": pa.float32(),
-    "float8": pa.float64(),
-    "text": pa.string(),
-    "varchar": pa.string(),
-    "bpchar": pa.string(),
-    "uuid": pa.string(),
-    "json": pa.string(),
-    "bytea": pa.binary(),
-    "date": pa.date32(),
-    "time": pa.time64("us"),
-    "timestamp": pa.timestamp("us"),
-    "timestamptz": pa.timestamp("us", "UTC"),
-}
 
 
 class SessionCiphers:
@@ -59,8 +39,6 @@ class SessionCiphers:
     @property
     def out_of_engine(self) -> OutOfEngine:
         """The DuckDB in which cells are decrypted that the database cannot decrypt."""
-        from discreet.serve.gateway.out_of_engine import OutOfEngine
-
         if self._apart is None:
             self._apart = OutOfEngine(self._functions)
         return self._apart
@@ -151,7 +129,7 @@ class SessionCiphers:
                 key,
                 place=ColumnLocation(".".join(relation.key), column.name),
                 kind=encrypted_value_type(column),
-                longest=_length_limit(column),
+                longest=length_limit(column),
             )
         return self._slots[mark]
 
@@ -163,42 +141,3 @@ class SessionCiphers:
 
     def _call(self, name: str, slot: Slot, *arguments: exp.Expr) -> exp.Expr:
         return exp.Anonymous(this=name, expressions=[build.number(slot.number), *arguments])
-
-
-def has_cells(relation: Relation) -> bool:
-    """Whether columns of a relation are encrypted."""
-    return any(column.key is not None for column in relation.columns)
-
-
-def stored_relation(relation: Relation) -> Relation:
-    """Return a relation as the engine stores it: cells and blind indexes are bytes."""
-    columns: list[RelationColumn] = []
-    for column in relation.columns:
-        if column.key is None:
-            columns.append(column)
-        else:
-            columns.append(replace(column, type="bytea"))
-            index = replace(column, name=column.name + INDEX, type="bytea", not_null=False)
-            columns.append(index)
-    return replace(relation, columns=tuple(columns))
-
-
-def encrypted_value_type(column: RelationColumn) -> Any:
-    """Return the Arrow type of an encrypted column's values.
-
-    Raises:
-        StatementFailed: 0A000, values of this type cannot be encrypted.
-    """
-    kind = kind_named(column.type)
-    if kind == "numeric":
-        size = engine_column_type(column, DIALECT).expressions
-        numbers = [int(item.name) for item in size]
-        return pa.decimal128(numbers[0], numbers[1] if len(numbers) > 1 else 0)
-    if kind is None or kind not in _KINDS:
-        raise StatementFailed("0A000", f"values of type {column.type} cannot be encrypted")
-    return _KINDS[kind]
-
-
-def _length_limit(column: RelationColumn) -> int | None:
-    kind = exp.DataType.build(column.type, dialect="postgres")
-    return int(kind.expressions[0].name) if kind.this in _LETTERS and kind.expressions else None

@@ -21,7 +21,7 @@ from discreet.guard.statements.objects import EncryptColumn
 from discreet.guard.vault.keys import OWN
 from discreet.serve.gateway import engine_effects
 from discreet.serve.gateway.audit_draft import AuditDraft
-from discreet.serve.gateway.ciphers import INDEX, encrypted_value_type, stored_relation
+from discreet.serve.gateway.encrypted_columns import INDEX, encrypted_value_type, stored_relation
 from discreet.serve.gateway.out_of_engine import copy_name, insert_all
 from discreet.serve.session import Notice, Outcome
 from discreet.sql import build

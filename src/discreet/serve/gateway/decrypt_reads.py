@@ -19,8 +19,8 @@ from discreet.guard.rewrite.permitted import PermittedQuery, PermittedWrite
 from discreet.guard.rewrite.targets import NEW
 from discreet.guard.rewrite.writes import authorize_write
 from discreet.guard.statements.statement import Statement, Write
-from discreet.serve.gateway.ciphers import has_cells, stored_relation
 from discreet.serve.gateway.encrypt_writes import EXCLUDED, encrypt_cells
+from discreet.serve.gateway.encrypted_columns import has_cells, stored_relation
 from discreet.serve.gateway.encrypted_lookups import (
     add_index_lookups,
     reads_cells,
@@ -75,7 +75,7 @@ def _decide_out_of_engine(
         authority,
         session.subject,
         dialect=apart.dialect,
-        source=apart.source(session.ciphers),
+        source=apart.source(session.ciphers.decrypt),
         declared=declared,
     )
     require_unlocked(permitted.tree, authority, session.ciphers)
@@ -198,7 +198,7 @@ def _encrypt_out_of_engine(
         apart.authority(session.authority),
         session.subject,
         dialect=apart.dialect,
-        source=apart.source(session.ciphers),
+        source=apart.source(session.ciphers.decrypt),
         declared=permitted.parameters,
     )
     sealed = encrypt_cells(bind_write(away, values), session.ciphers, session.subject.settings)

@@ -13,7 +13,8 @@ from discreet.guard.integrity.changes import proposed_rows
 from discreet.guard.integrity.create import engine_column_type
 from discreet.guard.rewrite.permitted import OnConflict, PermittedWrite
 from discreet.guard.rewrite.targets import NEW
-from discreet.serve.gateway.ciphers import DIALECT, INDEX, SessionCiphers, stored_relation
+from discreet.serve.gateway.ciphers import SessionCiphers
+from discreet.serve.gateway.encrypted_columns import DIALECT, INDEX, stored_relation
 from discreet.serve.gateway.encrypted_lookups import narrow_write_condition
 from discreet.sql import build
 

@@ -17,7 +17,8 @@ from discreet.guard.access.authority import Authority, Relation, RelationColumn
 from discreet.guard.rewrite.kinds import kind_named
 from discreet.guard.rewrite.permitted import TouchedRelation
 from discreet.guard.vault.columns import ColumnLocation, blind_indexes
-from discreet.serve.gateway.ciphers import INDEX, SessionCiphers, encrypted_value_type, has_cells
+from discreet.serve.gateway.ciphers import SessionCiphers
+from discreet.serve.gateway.encrypted_columns import INDEX, encrypted_value_type, has_cells
 from discreet.sql import build
 
 _TEXTS = ("text", "varchar")

@@ -7,12 +7,13 @@ import time
 from collections.abc import Callable, Mapping
 from contextlib import closing
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
-if TYPE_CHECKING:
-    from discreet.serve.gateway.server import Server
+from discreet.dp.ledger.ledger import Ledger
+from discreet.engines.databases.database import Database
+from discreet.guard.control import ControlStore
+from discreet.guard.journal import Journal
 
 PROBE_TIMEOUT = 2.0  # seconds: a part that does not respond by then is down
 HEALTH_TTL = 1.0  # seconds for which a check is cached
@@ -34,12 +35,14 @@ class Health:
 class HealthMonitor:
     """Checks the parts of a server, each in a thread of its own, at most one at a time."""
 
-    def __init__(self, house: Server) -> None:
-        self._house = house
+    def __init__(
+        self, control: ControlStore, ledger: Ledger, journal: Journal, database: Database
+    ) -> None:
+        self._journal, self._database = journal, database
         self._looks: dict[str, Callable[[], object]] = {
-            "control": house.control.authority,
-            "ledger": lambda: house.ledger.entries(limit=1),
-            "journal": house.journal.size,
+            "control": control.authority,
+            "ledger": lambda: ledger.entries(limit=1),
+            "journal": journal.size,
             "database": self._ask_database,
         }
         self._lock = threading.Lock()
@@ -51,7 +54,7 @@ class HealthMonitor:
         """Return which parts work; one that does not respond in time does not."""
         with self._lock:
             if self._known is None or time.monotonic() - self._looked > HEALTH_TTL:
-                self._known = Health(self._probe_parts(), self._house.journal.unwitnessed)
+                self._known = Health(self._probe_parts(), self._journal.unwitnessed)
                 self._looked = time.monotonic()
             return self._known
 
@@ -64,7 +67,7 @@ class HealthMonitor:
         return {name: self._probes[name].wait(until) for name in self._looks}
 
     def _ask_database(self) -> None:
-        with closing(self._house.database.connect()) as connection:
+        with closing(self._database.connect()) as connection:
             connection.query(exp.select(exp.alias_(exp.Literal.number(1), "one")))
 
 

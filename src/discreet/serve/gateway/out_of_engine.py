@@ -6,7 +6,7 @@ can access; the statement runs there, so that no value and no key reaches the da
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -24,9 +24,8 @@ from discreet.guard.rewrite.bind import literal
 from discreet.guard.rewrite.kinds import kind_named
 from discreet.guard.rewrite.permitted import Source
 from discreet.guard.vault.functions import EncryptionFunctions
-from discreet.serve.gateway.ciphers import (
+from discreet.serve.gateway.encrypted_columns import (
     DIALECT,
-    SessionCiphers,
     encrypted_value_type,
     stored_relation,
 )
@@ -55,8 +54,8 @@ class OutOfEngine:
         }
         return replace(authority, relations=relations)
 
-    def source(self, ciphers: SessionCiphers) -> Source:
-        """Return how copies are read."""
+    def source(self, decrypt: Callable[[Relation, RelationColumn], exp.Expr]) -> Source:
+        """Return how copies are read; `decrypt` returns the value of an encrypted column."""
 
         def read(relation: Relation, _: Subject) -> exp.Query:
             if relation.multilevel:
@@ -65,9 +64,7 @@ class OutOfEngine:
                 )
             columns = [
                 build.alias_as(
-                    _typed_column(column)
-                    if column.key is None
-                    else ciphers.decrypt(relation, column),
+                    _typed_column(column) if column.key is None else decrypt(relation, column),
                     column.name,
                 )
                 for column in relation.columns

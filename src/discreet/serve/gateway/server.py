@@ -74,7 +74,7 @@ class Server:
             depth=settings.limits.statement_depth,
             values=settings.limits.statement_values,
         )
-        self.health_monitor = HealthMonitor(self)
+        self.health_monitor = HealthMonitor(control, ledger, self.journal, database)
         self.private_answers = PrivateAnswers(
             database,
             ledger,

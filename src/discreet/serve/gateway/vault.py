@@ -22,7 +22,8 @@ from discreet.guard.vault.secrets import FILE_KEY, database_key
 from discreet.guard.vault.session_keys import UnlockedKeys
 from discreet.guard.vault.wrapping import read_wrapping_key
 from discreet.serve.gateway.audit_draft import AuditDraft
-from discreet.serve.gateway.ciphers import SessionCiphers, has_cells
+from discreet.serve.gateway.ciphers import SessionCiphers
+from discreet.serve.gateway.encrypted_columns import has_cells
 from discreet.serve.gateway.out_of_engine import without_encrypted_values
 from discreet.sql import build
 

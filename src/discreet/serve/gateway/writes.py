@@ -19,8 +19,8 @@ from discreet.guard.rewrite.bind import bind_write
 from discreet.guard.rewrite.permitted import PermittedWrite
 from discreet.guard.statements.statement import Truncate
 from discreet.serve.gateway.audit_draft import AuditDraft
-from discreet.serve.gateway.ciphers import has_cells
 from discreet.serve.gateway.decrypt_reads import encrypt_write
+from discreet.serve.gateway.encrypted_columns import has_cells
 from discreet.serve.gateway.information_flow import level_source
 from discreet.serve.gateway.plans import WritePlan
 from discreet.serve.session import Outcome, PreparedStatement

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
 from discreet.errors import DiscreetError, StatementFailed
 from discreet.guard.identity.authenticator import ClientInfo
@@ -13,12 +12,10 @@ from discreet.serve.pg.authenticate import authenticate_client
 from discreet.serve.pg.failures import error_response
 from discreet.serve.pg.message_handler import MessageHandler, log_failure
 from discreet.serve.pg.messages import Frame
+from discreet.serve.pg.server_state import PgServerState
 from discreet.serve.pg.startup import CancelRequest, Startup, read_startup
 from discreet.serve.pg.wire import ClientGone, ClientIdle, Wire
 from discreet.serve.session import Session
-
-if TYPE_CHECKING:
-    from discreet.serve.pg.server import PgServerState
 
 PART = 64 * 1024  # bytes of a response that are sent together
 SHUTDOWN = StatementFailed("57P01", "terminating connection due to administrator command")
@@ -27,8 +24,8 @@ SHUTDOWN = StatementFailed("57P01", "terminating connection due to administrator
 class ClientConnection:
     """A client's connection. Its session's calls run in a worker, one at a time."""
 
-    def __init__(self, wire: Wire, house: PgServerState) -> None:
-        self._wire, self._house, self._limits = wire, house, house.limits
+    def __init__(self, wire: Wire, state: PgServerState) -> None:
+        self._wire, self._state, self._limits = wire, state, state.limits
         self._session: Session | None = None
         self.is_busy = False
         self.is_welcome = False
@@ -55,7 +52,7 @@ class ClientConnection:
         session, self._session = self._session, None
         if session is not None:
             try:
-                await self._house.in_thread(session.close)
+                await self._state.in_thread(session.close)
             except Exception as error:  # noqa: BLE001 - the client is gone; the others stay
                 log_failure(error)
         self._wire.close()
@@ -64,24 +61,24 @@ class ClientConnection:
         async with asyncio.timeout(self._limits.auth_timeout):
             asked = await read_startup(
                 self._wire,
-                tls=self._house.tls,
-                require_tls=self._house.require_tls,
+                tls=self._state.tls,
+                require_tls=self._state.require_tls,
                 within=self._limits.auth_timeout,
             )
             if isinstance(asked, CancelRequest):
-                self._house.cancels.request(asked.process, asked.secret)
+                self._state.cancels.request(asked.process, asked.secret)
                 return
             newcomer = self._client_info(asked)
-            visitor = await self._house.in_thread(lambda: self._house.door.recognize(newcomer))
+            visitor = await self._state.in_thread(lambda: self._state.door.recognize(newcomer))
             method = await authenticate_client(
-                self._wire, visitor, self._house.door, self._house.in_thread
+                self._wire, visitor, self._state.door, self._state.in_thread
             )
-        with self._house.register_client(self._wire, visitor.user):
+        with self._state.register_client(self._wire, visitor.user):
             self.is_welcome = True
             await self._open_session(visitor, asked, method)
 
     def _client_info(self, startup: Startup) -> ClientInfo:
-        wire, tls = self._wire, self._house.tls
+        wire, tls = self._wire, self._state.tls
         return ClientInfo(
             user=startup.user,
             address=wire.address,
@@ -93,23 +90,23 @@ class ClientConnection:
         )
 
     async def _open_session(self, visitor: ClientInfo, startup: Startup, method: str) -> None:
-        house = self._house
+        state = self._state
         self._wire.write(messages.authentication(0))
-        session = await house.in_thread(
-            lambda: house.open_session(visitor, startup.parameters, method)
+        session = await state.in_thread(
+            lambda: state.open_session(visitor, startup.parameters, method)
         )
         self._session = session
         conversation = MessageHandler(session, self._limits)
-        process, secret = house.cancels.register(self.cancel)
+        process, secret = state.cancels.register(self.cancel)
         self._wire.on_lost = self.cancel
         try:
-            greeting = await house.in_thread(conversation.initial_messages)
+            greeting = await state.in_thread(conversation.initial_messages)
             key = messages.backend_key(process, secret)
             self._wire.write(greeting + key + messages.ready(session.transaction_status))
             while not conversation.has_ended:
                 await self._send_answers(conversation, await self._next_frames(conversation))
         finally:
-            house.cancels.unregister(process)
+            state.cancels.unregister(process)
             self._wire.on_lost = None
 
     async def _next_frames(self, conversation: MessageHandler) -> Sequence[Frame]:
@@ -139,7 +136,7 @@ class ClientConnection:
         while not is_last:
             self.is_busy = True
             try:
-                part, is_last = await self._house.in_thread(lambda: take_part(answer))
+                part, is_last = await self._state.in_thread(lambda: take_part(answer))
             finally:
                 self.is_busy = False
             self._wire.write(part)
@@ -149,7 +146,7 @@ class ClientConnection:
         """Interrupt the running statement, if any."""
         session = self._session
         if self.is_busy and session is not None:
-            self._house.in_spare_thread(session.cancel)
+            self._state.in_spare_thread(session.cancel)
 
     def stop(self) -> None:
         """Disconnect the client at its next request."""

@@ -3,96 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-from collections import Counter, deque
-from collections.abc import Callable, Generator, Mapping
 from concurrent.futures import Executor, ThreadPoolExecutor
-from contextlib import contextmanager
 from pathlib import Path
-from typing import TypeVar
 
-from discreet.errors import StatementFailed
-from discreet.guard.identity.authenticator import Authenticator, ClientInfo
-from discreet.serve.pg.cancel import CancelRegistry
+from discreet.guard.identity.authenticator import Authenticator
 from discreet.serve.pg.connection import ClientConnection
 from discreet.serve.pg.limits import ProtocolLimits
+from discreet.serve.pg.server_state import OpenSession, PgServerState
 from discreet.serve.pg.tls import Tls
 from discreet.serve.pg.wire import Wire
-from discreet.serve.session import Session
 
-OpenSession = Callable[[ClientInfo, Mapping[str, str], str], Session]
-
-T = TypeVar("T")
 BACKLOG = 512
 PATIENCE = 5.0  # seconds for canceled statements to end
-
-
-class PgServerState:
-    """The state that the connections of a server share."""
-
-    def __init__(
-        self,
-        *,
-        door: Authenticator,
-        open_session: OpenSession,
-        tls: Tls | None,
-        require_tls: bool,
-        limits: ProtocolLimits,
-        executor: Executor,
-    ) -> None:
-        self.door, self.open_session = door, open_session
-        self.tls, self.require_tls, self.limits = tls, require_tls, limits
-        self.cancels = CancelRegistry()
-        self._executor = executor
-        self._spare = ThreadPoolExecutor(2, thread_name_prefix="discreet-cancel")
-        self._seated: Counter[str] = Counter()
-        self._waiting: dict[str, deque[Wire]] = {}
-
-    async def in_thread(self, work: Callable[[], T]) -> T:
-        """Run a blocking call in a worker."""
-        return await asyncio.get_running_loop().run_in_executor(self._executor, work)
-
-    def in_spare_thread(self, work: Callable[[], None]) -> None:
-        """Run a call that must not wait for a worker, such as an interrupt."""
-        self._spare.submit(work)
-
-    def add_pending(self, wire: Wire) -> None:
-        """Count a client that has not logged in; when there are too many, one is disconnected.
-
-        It is the oldest of the address with most of them: a flood displaces its own connections.
-        """
-        self._waiting.setdefault(wire.address, deque()).append(wire)
-        if sum(map(len, self._waiting.values())) > self.limits.max_waiting:
-            crowd = max(self._waiting.values(), key=len)
-            crowd[0].stop(StatementFailed("53300", "sorry, too many clients already"))
-            self.remove_pending(crowd[0], crowd[0].address)
-
-    def remove_pending(self, wire: Wire, address: str) -> None:
-        """Remove a client that logged in or left."""
-        crowd = self._waiting.get(address)
-        if crowd is not None and wire in crowd:
-            crowd.remove(wire)
-            if not crowd:
-                del self._waiting[address]
-
-    @contextmanager
-    def register_client(self, wire: Wire, user: str) -> Generator[None]:
-        """Count a client that logged in, in total and per user."""
-        self.remove_pending(wire, wire.address)
-        if self._seated.total() >= self.limits.max_connections:
-            raise StatementFailed("53300", "sorry, too many clients already")
-        if self._seated[user] >= self.limits.max_connections_per_user:
-            raise StatementFailed("53300", f'too many connections for role "{user}"')
-        self._seated[user] += 1
-        try:
-            yield
-        finally:
-            self._seated[user] -= 1
-            if not self._seated[user]:
-                del self._seated[user]
-
-    def close(self) -> None:
-        """Release the threads."""
-        self._spare.shutdown(wait=False)
 
 
 class PgServer:
@@ -123,7 +45,7 @@ class PgServer:
         if executor is None:
             most = limits.max_connections + min(limits.max_waiting, 16)
             executor = self._own_executor = ThreadPoolExecutor(most, "discreet-session")
-        self._house = PgServerState(
+        self._state = PgServerState(
             door=door,
             open_session=open_session,
             tls=tls,
@@ -155,15 +77,15 @@ class PgServer:
         return Wire(self._accept_client)
 
     def _accept_client(self, wire: Wire) -> None:
-        self._house.add_pending(wire)
-        connection = ClientConnection(wire, self._house)
+        self._state.add_pending(wire)
+        connection = ClientConnection(wire, self._state)
         task = asyncio.get_running_loop().create_task(connection.serve())
         self._connections[connection] = task
         address = wire.address
 
         def left(_: asyncio.Task[None]) -> None:
             del self._connections[connection]
-            self._house.remove_pending(wire, address)
+            self._state.remove_pending(wire, address)
 
         task.add_done_callback(left)
 
@@ -179,7 +101,7 @@ class PgServer:
         for connection in list(self._connections):
             connection.abort()
         await self._until_empty(PATIENCE)
-        self._house.close()
+        self._state.close()
         if self._own_executor is not None:
             self._own_executor.shutdown(wait=False, cancel_futures=True)
 
