@@ -405,7 +405,7 @@ def test_stores_that_were_written_without_a_key_are_accepted_first(keyless: Site
 def test_rights_beside_the_data_that_somebody_else_wrote_are_not_kept(site: Site):
     with site.opened() as house:
         connection = house.database.connect()
-        body = house.pending._read(connection)
+        body = house.context.pending._read(connection)
         assert body is not None
         connection.close()
         old, new = body.authority.version, house.control.authority().version + 1

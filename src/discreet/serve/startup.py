@@ -138,7 +138,7 @@ def _finish_opening(house: Server, show_password: Callable[[str], None]) -> Open
     keeper = RuleAuthenticator(
         house.vault.documents,
         house.control.authority,
-        journal=house.record_login,
+        journal=house.audit.record_login,
         settings=_authenticator_settings(house.settings),
         clock=house.clock,
     )

@@ -90,7 +90,7 @@ def test_the_same_comes_of_it_as_on_postgresql_16(oracle, server, connect, name:
             return admin.run(text).tag
         except DiscreetError as error:
             if admin.session.transaction_status == "I":
-                admin.session.transaction.rollback()
+                admin.session.state.transaction.rollback()
             return as_statement_failed(error).sqlstate
 
     lines = [line.strip() for line in SCRIPTS[name].format(role=role).split(";")]

@@ -83,7 +83,7 @@ def test_many_threads_with_few_places_never_meet_a_closed_one():
 
 
 def test_askers_who_push_out_each_others_curators_are_all_answered(hospital, connect, monkeypatch):
-    monkeypatch.setattr(hospital.server.private_answers, "_curators", CuratorPool(1))
+    monkeypatch.setattr(hospital.server.context.private_answers, "_curators", CuratorPool(1))
     admin = connect(hospital)
     names = ["ann", "ben", "cem", "dot"]
     for name in names:

@@ -12,6 +12,7 @@ from tests.guard.differential import Steps
 from discreet.errors import DiscreetError
 from discreet.guard.identity.authenticator import ClientInfo
 from discreet.serve.gateway.session import GatewaySession
+from discreet.serve.gateway.session_state import SessionState
 from discreet.serve.pg.failures import as_statement_failed
 
 if TYPE_CHECKING:
@@ -56,8 +57,8 @@ class Served:
         except DiscreetError as error:
             return as_statement_failed(error).sqlstate
         finally:
-            session.transaction.rollback()
-            session.role = step.user
+            session.state.transaction.rollback()
+            session.state.role = step.user
         return "00000"
 
 
@@ -65,7 +66,7 @@ def test_postgresql_16_and_the_server_agree_on_every_statement(
     oracle: tuple[Postgres, str, int], open_server, monkeypatch: pytest.MonkeyPatch
 ):
     # Whether somebody may log in is another question: here everybody is inside.
-    monkeypatch.setattr(GatewaySession, "_require_runnable", lambda *_: None)
+    monkeypatch.setattr(SessionState, "require_runnable", lambda *_: None)
     postgres, prefix, seed = oracle
     opened = open_server(
         admin=postgres.admin,

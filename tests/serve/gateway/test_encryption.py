@@ -129,10 +129,10 @@ def test_the_primary_key_of_encrypted_values_stays(admin):
 def test_transactions_and_savepoints_keep_cells(admin):
     admin.run("BEGIN")
     admin.run("UPDATE employee SET sin = 'kept' WHERE id = 1")
-    admin.session.transaction.savepoint("s")
+    admin.session.state.transaction.savepoint("s")
     admin.run("UPDATE employee SET sin = 'gone'")
     assert admin.rows("SELECT DISTINCT sin FROM employee") == [("gone",)]
-    admin.session.transaction.rollback_to("s")
+    admin.session.state.transaction.rollback_to("s")
     admin.run("COMMIT")
     assert admin.rows("SELECT sin FROM employee WHERE id = 1") == [("kept",)]
     admin.run("BEGIN; UPDATE employee SET sin = 'gone'; ROLLBACK")
@@ -270,10 +270,10 @@ def test_a_value_is_looked_up_without_opening_other_cells(admin):
     admin.run("CREATE TABLE other (id int PRIMARY KEY, n int)")
     admin.run("INSERT INTO other VALUES (1, 1), (3, 3)")
     (physical,) = (
-        r.physical for r in admin.session.authority.relations.values() if r.name == "employee"
+        r.physical for r in admin.session.state.authority.relations.values() if r.name == "employee"
     )
     table = ".".join(physical)
-    connection = admin.session.transaction.write()
+    connection = admin.session.state.transaction.write()
     connection._cursor.execute(f"UPDATE {table} SET sin = 'spoiled'::BLOB WHERE id = 3")
     connection.commit()
     for condition in (
@@ -354,7 +354,7 @@ def test_a_column_with_rows_is_encrypted_with_a_warning_and_opened_again(served,
     assert client.rows("SELECT * FROM t ORDER BY b") == before
     client.run("ALTER TABLE t ALTER COLUMN c DROP ENCRYPTED")
     assert client.rows("SELECT * FROM t ORDER BY b") == before
-    names = [names[-1].partition("__")[0] for names in client.session.server.database.tables()]
+    names = [names[-1].partition("__")[0] for names in client.session.state.database.tables()]
     assert names == ["discreet_pending", "t"]
     client.run(
         "BEGIN; ALTER TABLE t ALTER COLUMN c SET ENCRYPTED WITH KEY 'employee.sin'; ROLLBACK"
@@ -393,7 +393,7 @@ def test_what_a_destroyed_key_locked_is_gone(admin, served, connect):
 
 def test_a_cell_that_was_moved_on_the_disk_is_noticed(lent, open_server, connect, tmp_path):
     opened, client = lent
-    (physical,) = (r.physical for r in client.session.authority.relations.values())
+    (physical,) = (r.physical for r in client.session.state.authority.relations.values())
     opened.server.close()
     with duckdb.connect(str(tmp_path / "data" / "data.duckdb")) as thief:
         name = ".".join(physical[1:])
@@ -412,7 +412,7 @@ def test_a_cell_that_was_moved_on_the_disk_is_noticed(lent, open_server, connect
 
 def test_an_index_that_was_copied_from_another_row_is_noticed(lent, open_server, connect, tmp_path):
     opened, client = lent
-    (physical,) = (r.physical for r in client.session.authority.relations.values())
+    (physical,) = (r.physical for r in client.session.state.authority.relations.values())
     opened.server.close()
     with duckdb.connect(str(tmp_path / "data" / "data.duckdb")) as thief:
         name = ".".join(physical[1:])

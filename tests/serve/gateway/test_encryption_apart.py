@@ -52,7 +52,9 @@ def admin(served, connect):
 
 
 def stored(client, database) -> str:
-    (relation,) = (r for r in client.session.authority.relations.values() if r.name == "employee")
+    (relation,) = (
+        r for r in client.session.state.authority.relations.values() if r.name == "employee"
+    )
     with psycopg.connect(database[0]) as own:
         query = sql.SQL("SELECT t::text FROM {} AS t").format(sql.Identifier(*relation.physical))
         return "".join(row[0] for row in own.execute(query))
@@ -88,7 +90,9 @@ def test_values_are_read_and_written_as_ever(admin, database):
 
 
 def test_an_index_that_was_changed_in_the_database_is_noticed(admin, database):
-    (relation,) = (r for r in admin.session.authority.relations.values() if r.name == "employee")
+    (relation,) = (
+        r for r in admin.session.state.authority.relations.values() if r.name == "employee"
+    )
     with psycopg.connect(database[0], autocommit=True) as thief:
         table = sql.Identifier(*relation.physical)
         for change in (
@@ -171,7 +175,9 @@ def test_a_rotated_key_encrypts_anew_and_moved_cells_are_noticed(served, admin, 
     end_rotation(served.server.control, KEY, act=ACT)
     admin.run("SELECT discreet_unlock('employee.sin', $1)", CLIENT)
     assert admin.rows("SELECT id FROM employee WHERE sin = 'x'") == [(3,)]
-    (relation,) = (r for r in admin.session.authority.relations.values() if r.name == "employee")
+    (relation,) = (
+        r for r in admin.session.state.authority.relations.values() if r.name == "employee"
+    )
     with psycopg.connect(database[0]) as own:
         table = sql.Identifier(*relation.physical)
         swap = sql.SQL("UPDATE {0} SET sin = (SELECT sin FROM {0} WHERE id = 1) WHERE id = 3")

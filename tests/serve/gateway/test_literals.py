@@ -54,8 +54,8 @@ def test_a_time_zone_moves_neither_policies_nor_views(server, connect):
 
 
 def test_the_time_is_the_same_in_every_zone(server, connect, monkeypatch):
-    monkeypatch.setattr(server.server, "clock", lambda: NOON)
     admin = connect(server, TimeZone="Asia/Tokyo")
+    monkeypatch.setattr(admin.session.state, "clock", lambda: NOON)
     asked = "SELECT now() = '2024-07-01 12:00:00+00', now() FROM (SELECT now() AS a) s GROUP BY a"
     assert admin.rows(asked) == [(True, NOON)]
 

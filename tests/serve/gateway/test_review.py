@@ -69,7 +69,7 @@ def test_time_goes_on_in_policies_and_views(server, connect, monkeypatch):
     seen = []
     for year in (2029, 2031):
         monkeypatch.setattr(
-            server.server, "clock", lambda year=year: datetime(year, 1, 1, tzinfo=UTC)
+            user.session.state, "clock", lambda year=year: datetime(year, 1, 1, tzinfo=UTC)
         )
         ((moment,),) = user.rows("SELECT y FROM v")
         seen += [user.rows("SELECT id FROM t"), moment.year]

@@ -9,7 +9,7 @@ import pytest
 from bench.verify.parse_bombs import BOMBS, World
 
 from discreet.errors import StatementFailed
-from discreet.serve.gateway.parse_queue import LARGE, ParseQueue
+from discreet.serve.gateway.large_statements import LARGE, ParseQueue
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -99,7 +99,7 @@ def test_another_user_gets_on_while_bombs_are_read(tmp_path: Path, monkeypatch):
 
 def test_the_time_to_read_a_statement_counts_in_its_limit(server, connect):
     session = connect(server).session
-    session.variables.set("statement_timeout", "1ms")
+    session.state.variables.set("statement_timeout", "1ms")
     with pytest.raises(StatementFailed, match="statement timeout") as late:
         session.split("SELECT " + ",".join(["1"] * 1500))
     assert late.value.sqlstate == "57014"

@@ -176,7 +176,7 @@ def test_tokens_are_in_the_journal_before_they_are_good_and_their_secrets_are_no
         client.delete(f"/v1/tokens/{made['id']}")
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(journal, "record", _full)
-            patch.setattr(web.opened.server, "record_login", lambda _: None)
+            patch.setattr(web.opened.server.audit, "record_login", lambda _: None)
             assert client.post("/v1/tokens", json={"label": "lost"}).status_code == 503
         labels = [token["label"] for token in client.get("/v1/tokens").json()]
     told = [entry.event for entry in journal.entries(EntryFilter(kind="setting"))]

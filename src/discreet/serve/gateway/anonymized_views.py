@@ -8,7 +8,7 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, get_args
+from typing import Any, get_args
 
 import pyarrow.parquet as pq
 from sqlglot import exp
@@ -26,25 +26,22 @@ from discreet.release.options import AnonymizeOptions
 from discreet.release.release import Release
 from discreet.serve.gateway import engine_effects, shown_views
 from discreet.serve.gateway.attributes_of_earlier_views import add_attributes
-from discreet.serve.gateway.audit_draft import AuditDraft
-from discreet.serve.gateway.information_flow import require_level
+from discreet.serve.gateway.audit import AuditDraft
+from discreet.serve.gateway.session_state import SessionState
+from discreet.serve.gateway.sources import require_level, session_source
 from discreet.serve.session import Notice, Outcome
 from discreet.sql import build
-
-if TYPE_CHECKING:
-    from discreet.serve.gateway.session import GatewaySession
 
 _OPTIONS = ("k", "l", "t", "quasi", "sensitive", "suppress", "method", "accept_risk")
 _QUERY = "the query"
 
 
 def create_anonymized_view(
-    session: GatewaySession, statement: CreateView, note: AuditDraft
+    session: SessionState, statement: CreateView, note: AuditDraft
 ) -> Outcome:
     """Create the release of a query's rows, and a view that shows it."""
-    house = session.server
-    if not house.database.is_writable:
-        raise StatementFailed("0A000", f"{house.database.name} is served for reading only")
+    if not session.database.is_writable:
+        raise StatementFailed("0A000", f"{session.database.name} is served for reading only")
     if statement.columns:  # a release may leave out columns, which would shift the names
         raise StatementFailed(
             "0A000",
@@ -55,8 +52,8 @@ def create_anonymized_view(
         statement.query,
         session.authority,
         session.subject,
-        dialect=house.database.dialect,
-        source=house.source(session),
+        dialect=session.dialect,
+        source=session_source(session),
     )
     require_level(session, permitted.reads)
     base = {touched.relation for touched in permitted.reads}
@@ -67,7 +64,7 @@ def create_anonymized_view(
     session.require_same(permitted.reads)
     for touched in permitted.reads:
         note.add_read(touched.relation, touched.columns)
-    rows = session.transaction.read().query(permitted.tree, limit=house.settings.limits.rows)
+    rows = session.transaction.read().query(permitted.tree, limit=session.limits.rows)
     asked = _AnonymizedQuery(rows, names, base, anonymize_options(statement.options), earlier)
     made, table = _release(session, asked, accepted=statement.options.get("accept_risk"))
     columns = tuple(RelationColumn(name, "text") for name in table.column_names)
@@ -75,7 +72,7 @@ def create_anonymized_view(
         session.authority,
         statement,
         session.subject,
-        revoke_scope=house.settings.revoke_scope,
+        revoke_scope=session.settings.revoke_scope,
         columns=columns,
     )
     _store(session, statement, applied.authority, columns, table, quasi=asked.quasi(session))
@@ -97,7 +94,7 @@ class _AnonymizedQuery:
     options: AnonymizeOptions
     earlier: Sequence[shown_views.ShownView]
 
-    def policy(self, session: GatewaySession) -> tuple[model.Policy | None, str | None]:
+    def policy(self, session: SessionState) -> tuple[model.Policy | None, str | None]:
         """Return the policy that decides what is published, and its table; none if nothing says."""
         policy, name = _policy_for(session, self.base, self.names)
         others = [one for one in self.rows.column_names if one not in self.names]
@@ -108,7 +105,7 @@ class _AnonymizedQuery:
         table = replace(table, columns=(*table.columns, *unpublished))
         return replace(policy or model.Policy({}), tables={table.name: table}), table.name
 
-    def quasi(self, session: GatewaySession) -> tuple[str, ...]:
+    def quasi(self, session: SessionState) -> tuple[str, ...]:
         """Return the columns that outsiders are taken to know."""
         if self.options.quasi is not None:
             return tuple(self.options.quasi)
@@ -116,7 +113,7 @@ class _AnonymizedQuery:
         table = policy.tables[name] if policy and name else None
         return tuple(table.with_role(model.ColumnRole.QUASI_IDENTIFIER)) if table else ()
 
-    def require_named(self, session: GatewaySession) -> None:
+    def require_named(self, session: SessionState) -> None:
         """Refuse options that name no column of the query, or that leave the adversary unknown."""
         for name in (*(self.options.quasi or ()), *(self.options.sensitive or ())):
             if name not in self.names:
@@ -130,15 +127,13 @@ class _AnonymizedQuery:
 
 
 def _release(
-    session: GatewaySession, asked: _AnonymizedQuery, *, accepted: str | None
+    session: SessionState, asked: _AnonymizedQuery, *, accepted: str | None
 ) -> tuple[Release, ArrowTable]:
     from discreet.release.anonymization import anonymize_source
 
     asked.require_named(session)
     policy, name = asked.policy(session)
-    with tempfile.TemporaryDirectory(
-        prefix="discreet-release-", dir=session.server.scratch
-    ) as place:
+    with tempfile.TemporaryDirectory(prefix="discreet-release-", dir=session.scratch) as place:
         output, source = Path(place) / "release.parquet", open_table(asked.rows)
         try:
             made = anonymize_source(
@@ -165,7 +160,7 @@ def _release(
 
 
 def _list_earlier_views(
-    session: GatewaySession, base: set[Name]
+    session: SessionState, base: set[Name]
 ) -> tuple[shown_views.ShownView, ...]:
     """Return the anonymized views of the same tables that are or were shown."""
     return (
@@ -174,17 +169,17 @@ def _list_earlier_views(
     )
 
 
-def _known_columns(session: GatewaySession, view: shown_views.ShownView) -> Sequence[str]:
+def _known_columns(session: SessionState, view: shown_views.ShownView) -> Sequence[str]:
     """Return what outsiders know of the people in a view: what is not recorded is all of it."""
     if view.quasi is not None:
         return view.quasi
-    tables = session.server.policy.tables.values() if session.server.policy else ()
+    tables = session.policy.tables.values() if session.policy else ()
     secret = {name for table in tables for name in table.with_role(model.ColumnRole.SENSITIVE)}
     return [name for name in view.columns if name not in secret]
 
 
 def _write_earlier_views(
-    session: GatewaySession, earlier: Sequence[shown_views.ShownView], place: Path
+    session: SessionState, earlier: Sequence[shown_views.ShownView], place: Path
 ) -> list[EarlierRelease]:
     """Write the rows of earlier views into files, and return these."""
     connection = session.transaction.read()
@@ -198,10 +193,10 @@ def _write_earlier_views(
 
 
 def _policy_for(
-    session: GatewaySession, base: set[Name], names: Sequence[str]
+    session: SessionState, base: set[Name], names: Sequence[str]
 ) -> tuple[model.Policy | None, str | None]:
     """Return the policy of the one table that the rows come from, for these columns."""
-    policy = session.server.policy
+    policy = session.policy
     # The policy is about tables of the default schema.
     known = [
         name
@@ -271,7 +266,7 @@ def _number_option(options: Mapping[str, str], name: str) -> float:
 
 
 def _store(
-    session: GatewaySession,
+    session: SessionState,
     statement: CreateView,
     after: Any,
     columns: tuple[RelationColumn, ...],

@@ -7,24 +7,21 @@ gate needs these attributes of the same people. They are never published with th
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
 from discreet.errors import AccessDenied
 from discreet.guard.rewrite.authorize import authorize_query, relations_of
 from discreet.guard.rewrite.permitted import PermittedQuery
-from discreet.serve.gateway.information_flow import require_level
-
-if TYPE_CHECKING:
-    from discreet.serve.gateway.session import GatewaySession
+from discreet.serve.gateway.session_state import SessionState
+from discreet.serve.gateway.sources import require_level, session_source
 
 # With any of these, another column changes which rows there are.
 _CHANGES_ROWS = ("distinct", "group", "having", "with_")
 
 
 def add_attributes(
-    session: GatewaySession, query: exp.Query, names: Sequence[str], wanted: Iterable[str]
+    session: SessionState, query: exp.Query, names: Sequence[str], wanted: Iterable[str]
 ) -> PermittedQuery | None:
     """Return `query`, whose columns are `names`, with the wanted columns of the relations it reads.
 
@@ -46,8 +43,8 @@ def add_attributes(
             query.copy().select(*added, copy=False),
             session.authority,
             session.subject,
-            dialect=session.server.database.dialect,
-            source=session.server.source(session),
+            dialect=session.dialect,
+            source=session_source(session),
         )
         require_level(session, permitted.reads)
     except AccessDenied:
@@ -75,7 +72,7 @@ def _column_of(table: exp.Table, name: str) -> exp.Column:
     return exp.Column(this=exp.to_identifier(name, quoted=True), table=qualifier.copy())
 
 
-def _column_names(session: GatewaySession, table: exp.Table) -> set[str]:
+def _column_names(session: SessionState, table: exp.Table) -> set[str]:
     bare = table.copy()
     for part in ("alias", "joins"):
         bare.set(part, None)

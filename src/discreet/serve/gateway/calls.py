@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import pyarrow as pa
 from sqlglot import exp
@@ -12,19 +11,17 @@ from sqlglot import exp
 from discreet.engines.databases.duckdb import ServedDuckDB
 from discreet.errors import AccessDenied, Bug, OutputRefused, StatementFailed
 from discreet.serve.backup import write_backup
-from discreet.serve.gateway.audit_draft import AuditDraft
+from discreet.serve.gateway.audit import AuditDraft
 from discreet.serve.gateway.plans import CallPlan
+from discreet.serve.gateway.session_state import SessionState
 from discreet.serve.session import Outcome, PreparedStatement
 from discreet.writing import make_private_folder
-
-if TYPE_CHECKING:
-    from discreet.serve.gateway.session import GatewaySession
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 
 
 def run_call(
-    session: GatewaySession,
+    session: SessionState,
     prepared: PreparedStatement,
     plan: CallPlan,
     values: Sequence[object],
@@ -48,7 +45,7 @@ def run_call(
 
 
 def _unlock_column(
-    session: GatewaySession, plan: CallPlan, arguments: Sequence[object], note: AuditDraft
+    session: SessionState, plan: CallPlan, arguments: Sequence[object], note: AuditDraft
 ) -> str:
     """Store a key in the session's memory, for one encrypted column."""
     note.kind = "key"
@@ -65,11 +62,25 @@ def _unlock_column(
     if not (session.client.is_encrypted or session.client.is_local):
         raise StatementFailed("42501", "a key is accepted over TLS only")
     place, key = arguments
-    session.server.vault.unlock(session, str(place), key, note)
+    key_id = _key_of(session, str(place))
+    # An unknown name may be the key itself, given in the wrong place.
+    note.reason = f"key {key_id}" if session.vault.is_known(key_id) else "there is no such key"
+    if not isinstance(key, (str, bytes)):
+        raise StatementFailed("22023", "a key is 32 bytes or 64 hexadecimal digits")
+    session.keys.unlock(key_id, key)
     return "unlocked"
 
 
-def _make_backup(session: GatewaySession, arguments: Sequence[object], note: AuditDraft) -> str:
+def _key_of(session: SessionState, name: str) -> str:
+    """Return the key of a column such as `employee.sin`; any other name is taken as a key's."""
+    table, _, column = name.rpartition(".")
+    schema, _, bare = table.rpartition(".")
+    relation = session.authority.relations.get((schema or "public", bare))
+    found = relation.column(column) if relation is not None else None
+    return found.key if found is not None and found.key is not None else name
+
+
+def _make_backup(session: SessionState, arguments: Sequence[object], note: AuditDraft) -> str:
     """Write a backup into the server's folder `backups`, while other sessions continue."""
     note.kind = "backup"
     role = session.authority.roles.get(session.role)
@@ -83,20 +94,19 @@ def _make_backup(session: GatewaySession, arguments: Sequence[object], note: Aud
         )
     if session.transaction.connection.in_transaction:
         raise StatementFailed("25001", "discreet_backup cannot run inside a transaction block")
-    house = session.server
-    if not isinstance(house.database, ServedDuckDB):
+    if not isinstance(session.database, ServedDuckDB):
         raise StatementFailed(
             "0A000",
             "only an embedded database is copied by the server",
             hint="Use the backup of your database, and `discreet backup` for the folder.",
         )
-    folder = house.settings.place("backups")
+    folder = session.settings.place("backups")
     make_private_folder(folder)
     target = folder / str(arguments[0])
     if target.exists():
         raise StatementFailed("58P02", "a backup of this name exists already")
     try:
-        write_backup(house.settings.data, target, at=house.clock(), database=house.database)
+        write_backup(session.settings.data, target, at=session.clock(), database=session.database)
     except OutputRefused:
         raise StatementFailed("58030", "the backup could not be written") from None
     # An action that the journal cannot record does not happen.

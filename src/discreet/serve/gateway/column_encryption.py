@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import secrets
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from sqlglot import exp, parse_one
 from sqlglot.errors import SqlglotError
@@ -20,14 +19,12 @@ from discreet.guard.statements.dialect import ClientPostgres
 from discreet.guard.statements.objects import EncryptColumn
 from discreet.guard.vault.keys import OWN
 from discreet.serve.gateway import engine_effects
-from discreet.serve.gateway.audit_draft import AuditDraft
+from discreet.serve.gateway.audit import AuditDraft
 from discreet.serve.gateway.encrypted_columns import INDEX, encrypted_value_type, stored_relation
 from discreet.serve.gateway.out_of_engine import copy_name, insert_all
+from discreet.serve.gateway.session_state import SessionState
 from discreet.serve.session import Notice, Outcome
 from discreet.sql import build
-
-if TYPE_CHECKING:
-    from discreet.serve.gateway.session import GatewaySession
 
 _LEFT_BEHIND = Notice(
     "WARNING",
@@ -37,7 +34,7 @@ _LEFT_BEHIND = Notice(
 
 
 def run_encrypt_column(
-    session: GatewaySession, statement: EncryptColumn, note: AuditDraft
+    session: SessionState, statement: EncryptColumn, note: AuditDraft
 ) -> Outcome:
     """Encrypt a column under a key; an encrypted one is re-encrypted under the active version.
 
@@ -49,7 +46,7 @@ def run_encrypt_column(
         session.authority,
         statement,
         session.subject,
-        revoke_scope=session.server.settings.revoke_scope,
+        revoke_scope=session.settings.revoke_scope,
     )
     relation = find_relation(applied.authority, session.role, statement.relation)
     column = before.column(statement.column)
@@ -57,7 +54,7 @@ def run_encrypt_column(
         raise StatementFailed("42703", f'column "{statement.column}" does not exist')
     if statement.key is None and column.key is None:
         raise StatementFailed("55000", f'column "{column.name}" is not encrypted')
-    session.server.vault.require_cells(session)
+    session.vault.require_cells(session.database)
     _require_fit(session, before, column, statement)
     made = replace(relation, physical=_new_name(session, relation))
     count = _rebuild_table(session, before, made, column)
@@ -85,7 +82,7 @@ def require_free(relation: Relation, trigger: Trigger) -> None:
 
 
 def _require_fit(
-    session: GatewaySession, relation: Relation, column: RelationColumn, statement: EncryptColumn
+    session: SessionState, relation: Relation, column: RelationColumn, statement: EncryptColumn
 ) -> None:
     if not relation.primary_key:
         raise StatementFailed(
@@ -106,7 +103,7 @@ def _require_fit(
     _require_key(session, statement.key)
     session.ciphers.require_open(relation, column, key=statement.key)
     _require_fit_values(relation, column)
-    if session.server.vault.is_out_of_engine and _is_referred_to(session.authority, relation):
+    if session.vault.is_out_of_engine and _is_referred_to(session.authority, relation):
         raise StatementFailed(
             "0A000", f'"{relation.name}" cannot be rewritten: foreign keys reference it'
         )
@@ -127,8 +124,8 @@ def _require_fit_values(relation: Relation, column: RelationColumn) -> None:
         raise StatementFailed("42701", f'column "{column.name}{INDEX}" already exists')
 
 
-def _require_key(session: GatewaySession, key: str) -> None:
-    if key.startswith(OWN) or not session.server.vault.has_key(key):
+def _require_key(session: SessionState, key: str) -> None:
+    if key.startswith(OWN) or not session.vault.has_key(key):
         raise StatementFailed(
             "42704",
             f'key "{key}" does not exist',
@@ -176,18 +173,18 @@ def _may_name_column(text: str, column: str) -> bool:
     return any(node.name.lower() == column.lower() for node in tree.find_all(exp.Column))
 
 
-def _new_name(session: GatewaySession, relation: Relation) -> tuple[str, ...]:
+def _new_name(session: SessionState, relation: Relation) -> tuple[str, ...]:
     name = f"{relation.name[:40]}__{secrets.token_hex(4)}"
     return engine_effects.physical_names(session, relation.schema, name)
 
 
 def _rebuild_table(
-    session: GatewaySession, before: Relation, after: Relation, column: RelationColumn
+    session: SessionState, before: Relation, after: Relation, column: RelationColumn
 ) -> int:
     """Rewrite the table with the column encrypted or decrypted, and drop the old one."""
     connection = session.transaction.write()
-    dialect = session.server.database.dialect
-    is_apart = session.server.vault.is_out_of_engine
+    dialect = session.dialect
+    is_apart = session.vault.is_out_of_engine
     targets = {key: other.physical for key, other in session.authority.relations.items()}
     made = stored_relation(after)
     connection.execute(build_create_table(made, dialect, targets), touches=[made.physical])
@@ -210,7 +207,7 @@ def _rebuild_table(
         source=build.table(*physical),
     )
     if is_apart:
-        limit = session.server.settings.limits.rows
+        limit = session.limits.rows
         found = session.ciphers.out_of_engine.query(
             rows, session.authority, connection, limit=limit
         )

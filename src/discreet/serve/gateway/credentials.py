@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING
 
 from discreet.errors import StatementFailed, WrongUsage
 from discreet.guard.access.authority import Authority
@@ -12,9 +11,7 @@ from discreet.guard.access.names import role_name
 from discreet.guard.identity import accounts, passwords, scram
 from discreet.guard.statements import rights
 from discreet.guard.statements.statement import Statement
-
-if TYPE_CHECKING:
-    from discreet.serve.gateway.session import GatewaySession
+from discreet.serve.gateway.session_state import SessionState
 
 
 def check_password(statement: Statement) -> None:
@@ -31,12 +28,12 @@ def check_password(statement: Statement) -> None:
         raise StatementFailed("22023", str(error)) from None
 
 
-def schedule_credentials(session: GatewaySession, statement: Statement, before: Authority) -> None:
+def schedule_credentials(session: SessionState, statement: Statement, before: Authority) -> None:
     """Store or delete credentials once the transaction is committed.
 
     They are stored under the role's identity, so a crash in between leaves them to no other role.
     """
-    documents, now = session.server.vault.documents, session.server.clock()
+    documents, now = session.vault.documents, session.clock()
 
     def later(act: Callable[[str], None], authority: Authority, names: tuple[str, ...]) -> None:
         for written in names:

@@ -8,9 +8,6 @@ from discreet.engines.databases.database import ResultField
 from discreet.engines.engine import ArrowTable
 from discreet.errors import StatementFailed
 from discreet.guard.statements.statement import CloseCursor, Fetch
-from discreet.serve.gateway.audit_draft import AuditDraft
-from discreet.serve.gateway.preparation import require_still_permitted
-from discreet.serve.gateway.session import GatewaySession
 from discreet.serve.session import Outcome, PreparedStatement
 
 
@@ -42,20 +39,11 @@ def add_cursor(
     cursors[name] = cursor
 
 
-def fetch_cursor(session: GatewaySession, statement: Fetch) -> Outcome:
-    """Return the next rows of a cursor, as long as its query is permitted as before.
-
-    PostgreSQL returns the rows of a cursor whatever was revoked since. Here a REVOKE applies to open
-    cursors, too, held ones included.
-    """
-    cursor = session.cursors.get(statement.name)
+def fetch_cursor(cursors: dict[str, SessionCursor], statement: Fetch) -> Outcome:
+    """Return the next rows of a cursor."""
+    cursor = cursors.get(statement.name)
     if cursor is None:
         raise StatementFailed("34000", f'cursor "{statement.name}" does not exist')
-    try:
-        cursor.prepared = require_still_permitted(session, cursor.prepared, AuditDraft())
-    except StatementFailed:
-        del session.cursors[statement.name]
-        raise
     left = cursor.table.num_rows - cursor.place
     wanted = left if statement.count is None else statement.count
     if wanted < 0:

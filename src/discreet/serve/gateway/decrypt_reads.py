@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
@@ -30,16 +29,15 @@ from discreet.serve.gateway.encrypted_lookups import (
 from discreet.serve.gateway.out_of_engine import literal_rows as listed
 from discreet.serve.gateway.parameters import blank_parameters, require_row_query
 from discreet.serve.gateway.plans import RowsPlan
+from discreet.serve.gateway.session_state import SessionState
+from discreet.serve.gateway.sources import undecrypted_source
 from discreet.sql import build
-
-if TYPE_CHECKING:
-    from discreet.serve.gateway.session import GatewaySession
 
 _MOST_CHANGED = 2000  # rows, which are found one by one
 
 
 def decide_rows(
-    session: GatewaySession, tree: exp.Query, declared: Sequence[str | None]
+    session: SessionState, tree: exp.Query, declared: Sequence[str | None]
 ) -> tuple[PermittedQuery, tuple[ResultField, ...], bool]:
     """Return a permitted query, its columns, and whether it must run in the gateway.
 
@@ -47,26 +45,25 @@ def decide_rows(
         AccessDenied: 42501.
         StatementFailed: 42501, it uses a column that is locked.
     """
-    house = session.server
     permitted = authorize_query(
         tree,
         session.authority,
         session.subject,
-        dialect=house.database.dialect,
-        source=house.vault.undecrypted_source(session),
+        dialect=session.dialect,
+        source=undecrypted_source(session),
         declared=declared,
     )
     if reads_cells(permitted.reads, session.authority):
-        if house.vault.is_out_of_engine and uses_cells(permitted.tree, session.authority):
+        if session.vault.is_out_of_engine and uses_cells(permitted.tree, session.authority):
             return _decide_out_of_engine(session, tree, declared)
         require_unlocked(permitted.tree, session.authority, session.ciphers)
     empty = blank_parameters(permitted.tree, permitted.parameters)
-    confirm_query(empty, permitted.physical, dialect=house.database.dialect)
+    confirm_query(empty, permitted.physical, dialect=session.dialect)
     return permitted, session.transaction.read().describe(empty), False
 
 
 def _decide_out_of_engine(
-    session: GatewaySession, tree: exp.Query, declared: Sequence[str | None]
+    session: SessionState, tree: exp.Query, declared: Sequence[str | None]
 ) -> tuple[PermittedQuery, tuple[ResultField, ...], bool]:
     apart = session.ciphers.out_of_engine
     authority = apart.authority(session.authority)
@@ -85,15 +82,11 @@ def _decide_out_of_engine(
 
 
 def read_permitted_rows(
-    session: GatewaySession, plan: RowsPlan, values: Sequence[object]
+    session: SessionState, plan: RowsPlan, values: Sequence[object]
 ) -> ArrowTable:
     """Return the rows of a permitted query with values for its parameters."""
-    permitted, limit = plan.permitted, session.server.settings.limits.rows
-    dialect = (
-        session.ciphers.out_of_engine.dialect
-        if plan.is_out_of_engine
-        else session.server.database.dialect
-    )
+    permitted, limit = plan.permitted, session.limits.rows
+    dialect = session.ciphers.out_of_engine.dialect if plan.is_out_of_engine else session.dialect
     tree = require_row_query(
         bind_query(permitted.tree, permitted.parameters, values, dialect=dialect)
     )
@@ -106,9 +99,9 @@ def read_permitted_rows(
     return apart.query(tree, session.authority, session.transaction.read(), limit=limit)
 
 
-def require_encryptable_write(session: GatewaySession, permitted: PermittedWrite) -> None:
+def require_encryptable_write(session: SessionState, permitted: PermittedWrite) -> None:
     """Refuse a write that reads encrypted columns of other tables, if the gateway decrypts them."""
-    if not session.server.vault.is_out_of_engine or has_cells(permitted.relation):
+    if not session.vault.is_out_of_engine or has_cells(permitted.relation):
         return
     if any(uses_cells(tree, session.authority) for tree in _write_expressions(permitted)):
         raise StatementFailed(
@@ -118,22 +111,22 @@ def require_encryptable_write(session: GatewaySession, permitted: PermittedWrite
         )
 
 
-def require_plain(session: GatewaySession, tree: exp.Query) -> None:
+def require_plain(session: SessionState, tree: exp.Query) -> None:
     """Refuse a query in the database over columns that the gateway decrypts."""
-    if session.server.vault.is_out_of_engine and uses_cells(tree, session.authority):
+    if session.vault.is_out_of_engine and uses_cells(tree, session.authority):
         raise StatementFailed(
             "0A000", "encrypted columns of this database cannot be copied into another table"
         )
 
 
 def encrypt_write(
-    session: GatewaySession,
+    session: SessionState,
     permitted: PermittedWrite,
     statement: Statement,
     values: Sequence[object],
 ) -> PermittedWrite:
     """Return a write, without parameters, of encrypted cells in place of values."""
-    if not session.server.vault.is_out_of_engine:
+    if not session.vault.is_out_of_engine:
         return encrypt_cells(permitted, session.ciphers, session.subject.settings)
     if not _touches_cells(session, permitted):
         return replace(permitted, relation=stored_relation(permitted.relation))
@@ -159,7 +152,7 @@ def _result_expressions(permitted: PermittedWrite) -> list[exp.Expr | None]:
     return [permitted.with_check, *(permitted.returning or ())]
 
 
-def _touches_cells(session: GatewaySession, permitted: PermittedWrite) -> bool:
+def _touches_cells(session: SessionState, permitted: PermittedWrite) -> bool:
     relation = permitted.relation
     cells = {column.name for column in relation.columns if column.key is not None}
     if cells & {*permitted.columns, *permitted.assignments}:
@@ -180,7 +173,7 @@ def _names_cells(tree: exp.Expr | None, permitted: PermittedWrite) -> bool:
 
 
 def _encrypt_out_of_engine(
-    session: GatewaySession, permitted: PermittedWrite, statement: Write, values: Sequence[object]
+    session: SessionState, permitted: PermittedWrite, statement: Write, values: Sequence[object]
 ) -> PermittedWrite:
     conflict = permitted.on_conflict
     has_conflict = conflict is not None and conflict.assignments is not None
@@ -212,7 +205,7 @@ def _encrypt_out_of_engine(
 
 
 def _change_by_key(
-    session: GatewaySession, permitted: PermittedWrite, sealed: PermittedWrite
+    session: SessionState, permitted: PermittedWrite, sealed: PermittedWrite
 ) -> PermittedWrite:
     """Return an UPDATE or DELETE, by primary key, of rows that were found in the gateway."""
     relation = permitted.relation
@@ -244,8 +237,8 @@ def _change_by_key(
     return replace(permitted, assignments=assignments, condition=condition)
 
 
-def _query_out_of_engine(session: GatewaySession, query: exp.Query) -> ArrowTable:
-    limit = session.server.settings.limits.rows
+def _query_out_of_engine(session: SessionState, query: exp.Query) -> ArrowTable:
+    limit = session.limits.rows
     apart = session.ciphers.out_of_engine
     return apart.query(query, session.authority, session.transaction.write(), limit=limit)
 

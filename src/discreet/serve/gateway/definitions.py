@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
@@ -25,13 +24,11 @@ from discreet.guard.statements import objects, rights
 from discreet.guard.statements.statement import Statement
 from discreet.serve.catalog.visibility import RoleVisibility
 from discreet.serve.gateway import anonymized_views, column_encryption, credentials, engine_effects
-from discreet.serve.gateway.audit_draft import AuditDraft
+from discreet.serve.gateway.audit import AuditDraft
 from discreet.serve.gateway.decrypt_reads import require_plain
-from discreet.serve.gateway.information_flow import require_level
+from discreet.serve.gateway.session_state import SessionState
+from discreet.serve.gateway.sources import require_level, session_source, undecrypted_source
 from discreet.serve.session import Notice, Outcome
-
-if TYPE_CHECKING:
-    from discreet.serve.gateway.session import GatewaySession
 
 _TAGS: Mapping[type[Statement], str] = {
     rights.CreateRole: "CREATE ROLE",
@@ -58,7 +55,7 @@ _TAGS: Mapping[type[Statement], str] = {
 }
 
 
-def run_definition(session: GatewaySession, statement: Statement, note: AuditDraft) -> Outcome:
+def run_definition(session: SessionState, statement: Statement, note: AuditDraft) -> Outcome:
     """Execute a definition within the session's transaction."""
     note.kind = "grant" if isinstance(statement, _OF_RIGHTS) else "definition"
     session.variables.require_writes(_command_tag(statement))
@@ -99,7 +96,7 @@ _OF_RIGHTS = (
 )
 
 
-def _apply_definition(session: GatewaySession, statement: Statement) -> AppliedStatement:
+def _apply_definition(session: SessionState, statement: Statement) -> AppliedStatement:
     columns: tuple[RelationColumn, ...] = ()
     if isinstance(statement, objects.CreateView):
         columns = describe_view(session, statement.query, statement.columns)
@@ -109,12 +106,12 @@ def _apply_definition(session: GatewaySession, statement: Statement) -> AppliedS
         session.authority,
         statement,
         session.subject,
-        revoke_scope=session.server.settings.revoke_scope,
+        revoke_scope=session.settings.revoke_scope,
         columns=columns,
     )
 
 
-def _check_definition(session: GatewaySession, statement: Statement, after: Authority) -> None:
+def _check_definition(session: SessionState, statement: Statement, after: Authority) -> None:
     match statement:
         case objects.CreateTrigger():
             _check_trigger(session, statement, after)
@@ -126,16 +123,16 @@ def _check_definition(session: GatewaySession, statement: Statement, after: Auth
             pass
 
 
-def _check_allowance(session: GatewaySession, allowance: Allowance, after: Authority) -> None:
+def _check_allowance(session: SessionState, allowance: Allowance, after: Authority) -> None:
     """Refuse a budget that exceeds that of a table it is granted on."""
     before = session.authority.relations
     for key, relation in after.relations.items():
         if relation != before.get(key):
-            session.server.private_answers.check_allowance(relation, allowance)
+            session.private_answers.check_allowance(relation, allowance)
 
 
 def _check_trigger(
-    session: GatewaySession, statement: objects.CreateTrigger, authority: Authority
+    session: SessionState, statement: objects.CreateTrigger, authority: Authority
 ) -> None:
     """Refuse a trigger that could not run, before the first write."""
     relation = find_relation(authority, session.role, statement.relation)
@@ -145,12 +142,12 @@ def _check_trigger(
         relation,
         authority,
         session.subject,
-        dialect=session.server.database.dialect,
+        dialect=session.dialect,
     )
 
 
 def _check_rule(
-    session: GatewaySession, statement: objects.CreatePolicy | objects.CreateMask, after: Authority
+    session: SessionState, statement: objects.CreatePolicy | objects.CreateMask, after: Authority
 ) -> None:
     """Refuse a policy or a mask that could not be evaluated, before the first read."""
     is_mask = isinstance(statement, objects.CreateMask)
@@ -165,13 +162,13 @@ def _check_rule(
             find_relation(after, session.role, statement.relation),
             after,
             session.subject,
-            dialect=session.server.database.dialect,
+            dialect=session.dialect,
             is_condition=not is_mask,
         )
 
 
 def describe_view(
-    session: GatewaySession, query: exp.Query, names: tuple[str, ...]
+    session: SessionState, query: exp.Query, names: tuple[str, ...]
 ) -> tuple[RelationColumn, ...]:
     """Return the columns of a view's query; as in PostgreSQL, rights are checked on reads."""
     relations = relations_of(query, session.authority, session.subject)  # in schemas it may use
@@ -189,8 +186,8 @@ def describe_view(
         query,
         everything,
         Subject(first, first, session.clearance, session.subject.settings),
-        dialect=session.server.database.dialect,
-        source=session.server.vault.undecrypted_source(session),
+        dialect=session.dialect,
+        source=undecrypted_source(session),
     )
     if permitted.parameters:
         raise StatementFailed("42P02", "there is no parameter $1")
@@ -203,7 +200,7 @@ def describe_view(
     )
 
 
-def _require_known(session: GatewaySession, relations: Iterable[Relation]) -> None:
+def _require_known(session: SessionState, relations: Iterable[Relation]) -> None:
     """Refuse `*` over a relation with columns hidden from the sender: the view would list them."""
     seen = RoleVisibility(session.authority, session.role)
     for relation in relations:
@@ -233,15 +230,15 @@ _LONG = {
 
 
 def _fill_table(
-    session: GatewaySession, statement: objects.CreateTable, query: exp.Query, note: AuditDraft
+    session: SessionState, statement: objects.CreateTable, query: exp.Query, note: AuditDraft
 ) -> int:
     """Insert the rows of CREATE TABLE … AS into the new table, as its sender sees them."""
     permitted = authorize_query(
         query,
         session.authority,
         session.subject,
-        dialect=session.server.database.dialect,
-        source=session.server.vault.undecrypted_source(session),
+        dialect=session.dialect,
+        source=undecrypted_source(session),
     )
     require_plain(session, permitted.tree)
     require_level(session, permitted.reads)
@@ -271,7 +268,7 @@ def _make_notice(found: Told) -> Notice:
 
 
 def _declassify_column(
-    session: GatewaySession, statement: objects.Declassify, note: AuditDraft
+    session: SessionState, statement: objects.Declassify, note: AuditDraft
 ) -> Outcome:
     note.kind = "declassify"
     authority = session.authority
@@ -282,20 +279,20 @@ def _declassify_column(
         raise StatementFailed("42809", f'"{relation.name}" has no labels')
     if relation.column(statement.column) is None:
         raise StatementFailed("42703", f'column "{statement.column}" does not exist')
-    lattice = session.server.lattice(authority)
+    lattice = session.labels.lattice(authority)
     condition = authorize_condition(
         statement.condition,
         relation,
         authority,
         session.subject,
-        dialect=session.server.database.dialect,
-        source=session.server.source(session),
+        dialect=session.dialect,
+        source=session_source(session),
     )
     count = declassify_cells(
         session.transaction.write(),
         relation,
         lattice,
-        clearance=session.server.label(authority, session.clearance),
+        clearance=session.labels.label(authority, session.clearance),
         column=statement.column,
         source=lattice.label(statement.source),
         target=lattice.label(statement.target),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
@@ -14,15 +13,13 @@ from discreet.guard.access.authority import Authority, Relation
 from discreet.guard.integrity.create import build_create_table
 from discreet.guard.levels import physical as levels
 from discreet.guard.levels.change import check_labels
+from discreet.serve.gateway.session_state import SessionState
 from discreet.sql import build
-
-if TYPE_CHECKING:
-    from discreet.serve.gateway.session import GatewaySession
 
 ANONYMIZED = "anonymized"  # the schema of tables behind anonymized views
 
 
-def apply_effects(session: GatewaySession, before: Authority, after: Authority) -> Authority:
+def apply_effects(session: SessionState, before: Authority, after: Authority) -> Authority:
     """Apply the change from `before` to `after` to the engine; return `after` with physical names."""
     check_labels(before, after)
     _add_schemas(session, before, after)
@@ -46,7 +43,7 @@ def apply_effects(session: GatewaySession, before: Authority, after: Authority) 
     return replace(after, relations=relations)
 
 
-def fill_new_table(session: GatewaySession, relation: Relation, rows: exp.Query) -> int:
+def fill_new_table(session: SessionState, relation: Relation, rows: exp.Query) -> int:
     """Insert the rows of a query into a new table."""
     target = exp.Schema(
         this=build.table(*relation.physical),
@@ -56,32 +53,32 @@ def fill_new_table(session: GatewaySession, relation: Relation, rows: exp.Query)
     return session.transaction.write().execute(insert, touches=[relation.physical])
 
 
-def drop_physical(session: GatewaySession, names: tuple[str, ...]) -> None:
+def drop_physical(session: SessionState, names: tuple[str, ...]) -> None:
     """Drop a physical table."""
     session.transaction.write().execute(drop_table(build.table(*names)), touches=[names])
 
 
-def physical_names(session: GatewaySession, schema: str, name: str) -> tuple[str, ...]:
+def physical_names(session: SessionState, schema: str, name: str) -> tuple[str, ...]:
     """Return the engine's name of a relation."""
-    return (*session.server.database.prefix, schema, name)
+    return (*session.database.prefix, schema, name)
 
 
-def create_physical_schema(session: GatewaySession, name: str) -> None:
+def create_physical_schema(session: SessionState, name: str) -> None:
     """Create a schema on the engine, if it does not exist."""
-    outer = [exp.to_identifier(word, quoted=True) for word in session.server.database.prefix]
+    outer = [exp.to_identifier(word, quoted=True) for word in session.database.prefix]
     place = exp.Table(db=exp.to_identifier(name, quoted=True), catalog=outer[0] if outer else None)
     tree = exp.Create(this=place, kind="SCHEMA", exists=True)
     session.transaction.write().execute(tree)
 
 
-def _add_schemas(session: GatewaySession, before: Authority, after: Authority) -> None:
+def _add_schemas(session: SessionState, before: Authority, after: Authority) -> None:
     for name in after.schemas.keys() - before.schemas.keys():
         if name.lower() == ANONYMIZED:
             raise StatementFailed("42939", f'schema name "{name}" is reserved')
         create_physical_schema(session, name)
 
 
-def _drop_tables(session: GatewaySession, before: Authority, after: Authority) -> None:
+def _drop_tables(session: SessionState, before: Authority, after: Authority) -> None:
     gone = [
         relation.physical
         for key, relation in before.relations.items()
@@ -95,22 +92,21 @@ def _drop_tables(session: GatewaySession, before: Authority, after: Authority) -
             drop_physical(session, names)
 
 
-def _create(session: GatewaySession, relation: Relation) -> Relation:
-    house = session.server
-    if not house.database.is_writable:
-        raise StatementFailed("0A000", f"{house.database.name} is served for reading only")
+def _create(session: SessionState, relation: Relation) -> Relation:
+    if not session.database.is_writable:
+        raise StatementFailed("0A000", f"{session.database.name} is served for reading only")
     if relation.name.lower().startswith(levels.PREFIX):
         raise StatementFailed("42939", f'the prefix "{levels.PREFIX}" is reserved')
     made = replace(relation, physical=physical_names(session, relation.schema, relation.name))
     targets = {key: other.physical for key, other in session.authority.relations.items()}
     targets[made.key] = made.physical
-    tree = build_create_table(made, house.database.dialect, targets)
+    tree = build_create_table(made, session.dialect, targets)
     session.transaction.write().execute(tree, touches=[made.physical])
     return made
 
 
-def _add_labels(session: GatewaySession, relation: Relation) -> Relation:
-    session.server.lattice(session.authority)
+def _add_labels(session: SessionState, relation: Relation) -> Relation:
+    session.labels.lattice(session.authority)
     connection = session.transaction.write()
     made = levels.multilevel_relation(relation)
     for tree in levels.convert_to_multilevel(relation):
@@ -118,9 +114,9 @@ def _add_labels(session: GatewaySession, relation: Relation) -> Relation:
     return made
 
 
-def create_plain(session: GatewaySession, relation: Relation) -> None:
+def create_plain(session: SessionState, relation: Relation) -> None:
     """Create a physical table without constraints."""
-    tree = build_create_table(replace(relation, kind="table"), session.server.database.dialect, {})
+    tree = build_create_table(replace(relation, kind="table"), session.dialect, {})
     session.transaction.write().execute(tree, touches=[relation.physical])
 
 

@@ -12,11 +12,12 @@ from discreet.answer.cancellation import CancelToken
 from discreet.engines.databases.database import ResultField
 from discreet.errors import AccessDenied, Bug, StatementFailed
 from discreet.guard.access.reach import can_set
+from discreet.guard.rewrite.authorize import relations_of
 from discreet.guard.rewrite.bind import bind_query
 from discreet.guard.statements import objects, rights
 from discreet.guard.statements import statement as kinds
 from discreet.serve.gateway import calls, cursors, definitions, inference_control, writes
-from discreet.serve.gateway.audit_draft import AuditDraft
+from discreet.serve.gateway.audit import AuditDraft
 from discreet.serve.gateway.decrypt_reads import read_permitted_rows
 from discreet.serve.gateway.parameters import require_row_query
 from discreet.serve.gateway.plans import (
@@ -28,9 +29,9 @@ from discreet.serve.gateway.plans import (
     RowsPlan,
     WritePlan,
 )
-from discreet.serve.gateway.preparation import renew_statement
 from discreet.serve.gateway.private_answers import answer_notices, cast_answer
-from discreet.serve.gateway.session import GatewaySession
+from discreet.serve.gateway.session_state import SessionState
+from discreet.serve.gateway.sources import session_catalog
 from discreet.serve.gateway.variables import READ_ONLY, SHOWN
 from discreet.serve.session import Notice, Outcome, PreparedStatement
 
@@ -42,22 +43,34 @@ _DEFINITIONS = tuple(
 )
 
 
-def run_statement(
-    session: GatewaySession, prepared: PreparedStatement, values: Sequence[object], note: AuditDraft
-) -> Outcome:
-    """Run a statement with values for its parameters."""
-    statement = prepared.statement
+def require_value_count(prepared: PreparedStatement, values: Sequence[object]) -> None:
+    """Refuse more or fewer values than a statement has parameters."""
     if len(values) != len(prepared.parameters):
         raise StatementFailed(
             "08P01",
             f"{len(values)} values were given for {len(prepared.parameters)} parameters",
         )
+
+
+def require_free_name(statements: Mapping[str, kinds.Prepare], name: str) -> None:
+    """Refuse PREPARE under a name that is taken, or of too many statements."""
+    if name in statements:
+        raise StatementFailed("42P05", f'prepared statement "{name}" already exists')
+    if len(statements) >= _MOST_PREPARED:
+        raise StatementFailed("54000", "too many prepared statements: DEALLOCATE some")
+
+
+def run_statement(
+    session: SessionState, prepared: PreparedStatement, values: Sequence[object], note: AuditDraft
+) -> Outcome:
+    """Run an authorized statement with values for its parameters."""
+    statement = prepared.statement
     if isinstance(statement, (kinds.Query, kinds.Write)):
         session.transaction.has_run_statements = True
-        return _run_plan(session, renew_statement(session, prepared, note), values, note)
+        return _run_plan(session, prepared, values, note)
     if isinstance(prepared.plan, InnerPlan):
         session.transaction.has_run_statements = True
-        return _run_wrapper(session, renew_statement(session, prepared, note), values, note)
+        return _run_wrapper(session, prepared, values, note)
     if isinstance(statement, _DEFINITIONS):
         return definitions.run_definition(session, statement, note)
     action = _ACTIONS.get(type(statement))
@@ -70,7 +83,7 @@ def run_statement(
 
 
 def _run_plan(
-    session: GatewaySession, prepared: PreparedStatement, values: Sequence[object], note: AuditDraft
+    session: SessionState, prepared: PreparedStatement, values: Sequence[object], note: AuditDraft
 ) -> Outcome:
     plan = prepared.plan
     match plan:
@@ -78,10 +91,10 @@ def _run_plan(
             session.require_same(plan.permitted.reads)
             return _rows_outcome(prepared, read_permitted_rows(session, plan, values), note)
         case CatalogPlan():
-            catalog = session.server.catalog(session.authority, session.subject)
+            catalog = session_catalog(session)
             tree = catalog.bind(plan.tree, plan.parameters, values)
-            with session.stoppable(catalog.interrupt):
-                table = catalog.run(tree, limit=session.server.settings.limits.rows)
+            with session.interrupt.stoppable(catalog.interrupt):
+                table = catalog.run(tree, limit=session.limits.rows)
             return _rows_outcome(prepared, table, note)
         case PrivatePlan():
             return _run_private(session, prepared, plan, values, note)
@@ -106,7 +119,7 @@ def _rows_outcome(
 
 
 def _run_private(
-    session: GatewaySession,
+    session: SessionState,
     prepared: PreparedStatement,
     plan: PrivatePlan,
     values: Sequence[object],
@@ -118,33 +131,27 @@ def _run_private(
         note.add_read(relation.key, ())
     note.reason = f"AGGREGATE granted to {asked.payer or 'PUBLIC'}"
     stop = CancelToken()
-    with session.stoppable(stop.set):
-        session.require_not_canceled()
-        answer = session.server.private_answers.ask(asked, stop)
+    with session.interrupt.stoppable(stop.set):
+        session.interrupt.require_not_canceled()
+        answer = session.private_answers.ask(asked, stop)
     note.price = answer.spent
     note.balance = {name: answer.remaining[name] for name in ("epsilon", "delta")}
     table = cast_answer(answer.to_arrow(), prepared.fields or ())
     return _rows_outcome(prepared, table, note, answer_notices(answer))
 
 
-def _permitted_question(
-    session: GatewaySession, plan: PrivatePlan, values: Sequence[object]
-) -> Any:
-    from discreet.guard.rewrite.authorize import relations_of
-
+def _permitted_question(session: SessionState, plan: PrivatePlan, values: Sequence[object]) -> Any:
     tree = require_row_query(bind_query(plan.tree, plan.parameters, values))
     authority, subject = session.authority, session.subject
     relations = relations_of(plan.tree, authority, subject)
-    asked = session.server.private_answers.read(
-        tree, relations, authority, subject, session.variables
-    )
+    asked = session.private_answers.read(tree, relations, authority, subject, session.variables)
     if asked is None:
         raise AccessDenied("the right to ask about these tables was revoked")
     return asked
 
 
 def _run_wrapper(
-    session: GatewaySession, prepared: PreparedStatement, values: Sequence[object], note: AuditDraft
+    session: SessionState, prepared: PreparedStatement, values: Sequence[object], note: AuditDraft
 ) -> Outcome:
     plan = prepared.plan
     if not isinstance(plan, InnerPlan):
@@ -159,7 +166,7 @@ def _run_wrapper(
             inner = _run_plan(session, plan.prepared, values, note)
             return replace(inner, tag=f"COPY {note.rows or 0}", copy=statement)
         case kinds.DeclareCursor():
-            if session.transaction_status != "T" and not statement.hold:
+            if session.transaction.status != "T" and not statement.hold:
                 raise StatementFailed(
                     "25P01", "DECLARE CURSOR can only be used in transaction blocks"
                 )
@@ -169,7 +176,7 @@ def _run_wrapper(
             cursor = cursors.SessionCursor(
                 plan.prepared, inner.fields or (), inner.table, statement.hold
             )
-            limits = session.server.settings.limits
+            limits = session.limits
             cursors.add_cursor(
                 session.cursors,
                 statement.name,
@@ -183,7 +190,7 @@ def _run_wrapper(
 
 
 def _run_explain(
-    session: GatewaySession,
+    session: SessionState,
     prepared: PreparedStatement,
     statement: kinds.Explain,
     plan: InnerPlan,
@@ -191,7 +198,7 @@ def _run_explain(
 ) -> Outcome:
     inner = plan.prepared.plan
     if isinstance(inner, PrivatePlan):
-        lines = session.server.private_answers.explain(_permitted_question(session, inner, values))
+        lines = session.private_answers.explain(_permitted_question(session, inner, values))
     elif isinstance(inner, ControlledPlan):
         lines = inference_control.explain_control(inner)
     elif statement.privacy:
@@ -208,7 +215,7 @@ def _run_explain(
     return Outcome("EXPLAIN", prepared.fields, table)
 
 
-def _begin_transaction(session: GatewaySession, statement: kinds.Begin) -> Outcome:
+def _begin_transaction(session: SessionState, statement: kinds.Begin) -> Outcome:
     was_open = session.transaction.begin(read_only=bool(statement.read_only))
     if not was_open:
         session.variables.begin(read_only=statement.read_only)
@@ -216,15 +223,15 @@ def _begin_transaction(session: GatewaySession, statement: kinds.Begin) -> Outco
     return Outcome("BEGIN", notices=(warning,) if was_open else ())
 
 
-def _commit_transaction(session: GatewaySession, _: kinds.Statement) -> Outcome:
-    was_open = session.transaction_status != "I"
+def _commit_transaction(session: SessionState, _: kinds.Statement) -> Outcome:
+    was_open = session.transaction.status != "I"
     is_kept = session.transaction.commit()
     session.end_transaction()
     return Outcome("COMMIT" if is_kept else "ROLLBACK", notices=() if was_open else _NO_TRANSACTION)
 
 
-def _rollback_transaction(session: GatewaySession, _: kinds.Statement) -> Outcome:
-    was_open = session.transaction_status != "I"
+def _rollback_transaction(session: SessionState, _: kinds.Statement) -> Outcome:
+    was_open = session.transaction.status != "I"
     session.transaction.rollback()
     session.end_transaction()
     return Outcome("ROLLBACK", notices=() if was_open else _NO_TRANSACTION)
@@ -234,28 +241,28 @@ _MOST_PREPARED = 1000
 _NO_TRANSACTION = (Notice("WARNING", "there is no transaction in progress", "25P01"),)
 
 
-def _set_savepoint(session: GatewaySession, statement: kinds.Savepoint) -> Outcome:
+def _set_savepoint(session: SessionState, statement: kinds.Savepoint) -> Outcome:
     session.transaction.savepoint(statement.name)
     return Outcome("SAVEPOINT")
 
 
-def _release_savepoint(session: GatewaySession, statement: kinds.ReleaseSavepoint) -> Outcome:
+def _release_savepoint(session: SessionState, statement: kinds.ReleaseSavepoint) -> Outcome:
     session.transaction.release(statement.name)
     return Outcome("RELEASE")
 
 
-def _rollback_to_savepoint(session: GatewaySession, statement: kinds.RollbackTo) -> Outcome:
+def _rollback_to_savepoint(session: SessionState, statement: kinds.RollbackTo) -> Outcome:
     session.transaction.rollback_to(statement.name)
     return Outcome("ROLLBACK")
 
 
-def _set_variable(session: GatewaySession, statement: kinds.SetVariable) -> Outcome:
+def _set_variable(session: SessionState, statement: kinds.SetVariable) -> Outcome:
     if statement.name == "all" and statement.value is None:
         session.variables.reset()
         session.set_role(session.user)
         return Outcome("RESET")
     if statement.name == "discreet.clearance" and statement.value:
-        session.server.require_clearance(session, statement.value)
+        session.labels.require_clearance(session.authority, session.user, statement.value)
     was_read_only = session.variables.get(READ_ONLY) == "on"
     session.variables.set(statement.name, statement.value, local=statement.local)
     if was_read_only and session.variables.get(READ_ONLY) == "off":
@@ -263,7 +270,7 @@ def _set_variable(session: GatewaySession, statement: kinds.SetVariable) -> Outc
     return Outcome(_first_word(statement))
 
 
-def _show_variable(session: GatewaySession, statement: kinds.Show) -> Outcome:
+def _show_variable(session: SessionState, statement: kinds.Show) -> Outcome:
     is_all = statement.name == "all"
     names = SHOWN if is_all else (statement.name,)
     rows = session.variables.shown() if is_all else [(session.variables.get(statement.name),)]
@@ -272,7 +279,7 @@ def _show_variable(session: GatewaySession, statement: kinds.Show) -> Outcome:
     return Outcome("SHOW", fields, pa.table(columns, names=list(names)))
 
 
-def _set_role(session: GatewaySession, statement: kinds.SetRole) -> Outcome:
+def _set_role(session: SessionState, statement: kinds.SetRole) -> Outcome:
     wanted = statement.role or session.user
     if wanted not in session.authority.roles:
         raise StatementFailed("22023", f'role "{wanted}" does not exist')
@@ -287,7 +294,7 @@ def _first_word(statement: kinds.Statement) -> str:
     return "RESET" if statement.text.lstrip()[:5].upper() == "RESET" else "SET"
 
 
-def _discard_state(session: GatewaySession, statement: kinds.Discard) -> Outcome:
+def _discard_state(session: SessionState, statement: kinds.Discard) -> Outcome:
     what = statement.what.lower()
     if what.startswith("discard"):
         session.variables.reset()
@@ -301,17 +308,12 @@ def _discard_state(session: GatewaySession, statement: kinds.Discard) -> Outcome
     return Outcome(what.upper().split(" ")[0] + (" ALL" if what.endswith(" all") else ""))
 
 
-def _prepare_named(session: GatewaySession, statement: kinds.Prepare) -> Outcome:
-    if statement.name in session.statements:
-        raise StatementFailed("42P05", f'prepared statement "{statement.name}" already exists')
-    if len(session.statements) >= _MOST_PREPARED:
-        raise StatementFailed("54000", "too many prepared statements: DEALLOCATE some")
-    session.prepare(statement.statement, statement.types)
+def _store_named(session: SessionState, statement: kinds.Prepare) -> Outcome:
     session.statements[statement.name] = statement
     return Outcome("PREPARE")
 
 
-_ACTIONS: Mapping[type[kinds.Statement], Callable[[GatewaySession, Any], Outcome]] = {
+_ACTIONS: Mapping[type[kinds.Statement], Callable[[SessionState, Any], Outcome]] = {
     kinds.Begin: _begin_transaction,
     kinds.Commit: _commit_transaction,
     kinds.Rollback: _rollback_transaction,
@@ -322,8 +324,8 @@ _ACTIONS: Mapping[type[kinds.Statement], Callable[[GatewaySession, Any], Outcome
     kinds.Show: _show_variable,
     kinds.SetRole: _set_role,
     kinds.Discard: _discard_state,
-    kinds.Prepare: _prepare_named,
-    kinds.Fetch: cursors.fetch_cursor,
+    kinds.Prepare: _store_named,
+    kinds.Fetch: lambda session, statement: cursors.fetch_cursor(session.cursors, statement),
     kinds.CloseCursor: lambda session, statement: cursors.close_cursor(session.cursors, statement),
     kinds.Truncate: writes.truncate_tables,
 }

@@ -34,10 +34,10 @@ from discreet.serve.gateway.aggregates import (
     read_aggregate_query,
 )
 from discreet.serve.gateway.answer_history import AnswerHistory, AuditedQuestion
-from discreet.serve.gateway.audit_draft import AuditDraft
+from discreet.serve.gateway.audit import AuditDraft
 from discreet.serve.gateway.parameters import blank_parameters, require_row_query
 from discreet.serve.gateway.plans import ControlledPlan, DecisionBasis
-from discreet.serve.gateway.session import GatewaySession
+from discreet.serve.gateway.session_state import SessionState
 from discreet.serve.session import Notice, PreparedStatement
 
 BAD_SIZE = "the question is about too few or too many people"
@@ -71,7 +71,7 @@ class _QuerySet:
 
 
 def prepare_controlled(
-    session: GatewaySession, statement: Statement, tree: exp.Query, declared: Sequence[str | None]
+    session: SessionState, statement: Statement, tree: exp.Query, declared: Sequence[str | None]
 ) -> PreparedStatement | None:
     """Return a denied query as an exact query, None if no control applies to its sender.
 
@@ -101,11 +101,11 @@ def prepare_controlled(
 
 
 def answer_controlled(
-    session: GatewaySession, plan: ControlledPlan, values: Sequence[object], note: AuditDraft
+    session: SessionState, plan: ControlledPlan, values: Sequence[object], note: AuditDraft
 ) -> ArrowTable:
     """Return the exact answer, if the rules allow it; it is stored as answered from then on."""
     relation = plan.relation
-    dialect = session.server.database.dialect
+    dialect = session.dialect
     tree = require_row_query(bind_query(plan.tree, plan.parameters, values, dialect=dialect))
     shape = read_aggregate_query(tree)
     if shape is None:
@@ -133,7 +133,7 @@ def explain_control(plan: ControlledPlan) -> list[str]:
     ]
 
 
-def _controlled_table(session: GatewaySession, tree: exp.Query) -> Relation | None:
+def _controlled_table(session: SessionState, tree: exp.Query) -> Relation | None:
     """Return the table of a query, if its sender has a control on it."""
     relations = relations_of(tree, session.authority, session.subject)
     if len(relations) != 1:
@@ -149,7 +149,7 @@ def _applicable_controls(
     return [control for control in relation.controls if ways & set(control.roles)]
 
 
-def _require_askable(session: GatewaySession, relation: Relation) -> None:
+def _require_askable(session: SessionState, relation: Relation) -> None:
     if relation.kind != "table" or relation.multilevel:
         raise StatementFailed("0A000", f'"{relation.name}" has labels: no control applies to it')
     # Through any role that the user can become.
@@ -163,7 +163,7 @@ def _require_askable(session: GatewaySession, relation: Relation) -> None:
         )
 
 
-def _require_plain(session: GatewaySession, relation: Relation, shape: AggregateQuery) -> None:
+def _require_plain(session: SessionState, relation: Relation, shape: AggregateQuery) -> None:
     cells = {column.name for column in relation.columns if column.key is not None}
     if cells & {*shape.named(), *_unit_columns(session, relation)}:
         raise _access_denied(relation, "the question uses an encrypted column")
@@ -177,9 +177,9 @@ def _access_denied(relation: Relation, reason: str) -> AccessDenied:
     return AccessDenied(f"permission denied for table {relation.name}", reason=reason, hint=_HINT)
 
 
-def _unit_columns(session: GatewaySession, relation: Relation) -> tuple[str, ...]:
+def _unit_columns(session: SessionState, relation: Relation) -> tuple[str, ...]:
     """Return the columns that identify the person of a row."""
-    policy = session.server.policy
+    policy = session.policy
     said = policy.tables.get(relation.name) if policy is not None else None
     if said is not None and said.unit is not None and relation.column(said.unit) is not None:
         return (said.unit,)
@@ -193,13 +193,13 @@ def _unit_columns(session: GatewaySession, relation: Relation) -> tuple[str, ...
 
 
 def _as_owner(
-    session: GatewaySession,
+    session: SessionState,
     relation: Relation,
     tree: exp.Query,
     declared: Sequence[str | None] = (),
 ) -> PermittedQuery:
     """Return a query with the privileges of the table's owner."""
-    dialect = session.server.database.dialect
+    dialect = session.dialect
     owner = Subject(relation.owner, relation.owner, None, session.subject.settings)
     permitted = authorize_query(tree, session.authority, owner, dialect=dialect, declared=declared)
     confirm_query(
@@ -209,14 +209,14 @@ def _as_owner(
 
 
 def _require_admissible(
-    session: GatewaySession,
+    session: SessionState,
     relation: Relation,
     shape: AggregateQuery,
     controls: Sequence[InferenceControl],
 ) -> None:
     unit = _unit_columns(session, relation)
     query = _as_owner(session, relation, people_query(shape, unit)).tree
-    limit = session.server.settings.limits.rows
+    limit = session.limits.rows
     table = session.transaction.read().query(query, limit=limit)
     rows, crowds = _query_sets(table, shape, len(unit))
     for control in controls:
@@ -230,8 +230,7 @@ def _require_admissible(
         )
     if shape.counts_rows and unit != relation.primary_key:
         crowds = {**crowds, ROWS: rows}
-    house = session.server
-    answered = AnswerHistory(house.control, house.vault.documents, ".".join(relation.key))
+    answered = AnswerHistory(session.control, session.vault.documents, ".".join(relation.key))
     people = [column.to_pylist() for column in table.columns[: len(unit)]]
     numbers = answered.fingerprints(zip(*people, strict=True))
     answered.admit(
@@ -257,7 +256,7 @@ def _query_sets(
     return found[0], dict(zip(shape.columns, found[1:], strict=True))
 
 
-def _joint_askers(session: GatewaySession, controls: Sequence[InferenceControl]) -> frozenset[str]:
+def _joint_askers(session: SessionState, controls: Sequence[InferenceControl]) -> frozenset[str]:
     """Return whose answers count together: the user's, the role's, and those of a control's roles."""
     ways = {*reach(session.authority, session.role, "inherit"), PUBLIC}
     shared = {role for control in controls for role in control.roles if role in ways}

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import threading
+from collections import OrderedDict
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import Any
+
+from sqlglot import exp
 
 from discreet.guard.access.authority import Authority, Relation
+from discreet.guard.rewrite.permitted import PermittedQuery, PermittedWrite
 from discreet.serve.session import PreparedStatement
 
-if TYPE_CHECKING:
-    from sqlglot import exp
-
-    from discreet.guard.rewrite.permitted import PermittedQuery, PermittedWrite
+PLANS_CACHED = 2048  # decided statements
 
 
 @dataclass(frozen=True)
@@ -94,3 +96,28 @@ class InnerPlan:
 
     prepared: PreparedStatement
     values: tuple[object, ...] = ()
+
+
+class PlanCache:
+    """Decided statements of all sessions; the oldest are dropped."""
+
+    def __init__(self) -> None:
+        self._known: OrderedDict[object, PreparedStatement] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def find(self, key: object, basis: DecisionBasis) -> PreparedStatement | None:
+        """Return a cached decision on a statement, if nothing changed since."""
+        with self._lock:
+            found = self._known.get((key, basis.role, basis.clearance))
+            if found is None:
+                return None
+            self._known.move_to_end((key, basis.role, basis.clearance))
+        plan: Any = found.plan
+        return found if plan.basis.is_unchanged(basis) else None
+
+    def add(self, key: object, basis: DecisionBasis, prepared: PreparedStatement) -> None:
+        """Cache a decision, and drop the oldest."""
+        with self._lock:
+            self._known[key, basis.role, basis.clearance] = prepared
+            if len(self._known) > PLANS_CACHED:
+                self._known.popitem(last=False)

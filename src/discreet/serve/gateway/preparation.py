@@ -16,17 +16,17 @@ from discreet.guard.access.reach import bootstrap
 from discreet.guard.rewrite.authorize import authorize_query, relations_of
 from discreet.guard.rewrite.bind import bind_query
 from discreet.guard.rewrite.parameters import infer_parameter_types
+from discreet.guard.rewrite.permitted import PermittedWrite
 from discreet.guard.rewrite.scope import Origin
 from discreet.guard.rewrite.writes import authorize_write
 from discreet.guard.statements import statement as kinds
 from discreet.guard.statements.statement import Statement
 from discreet.serve.catalog.oids import OidAllocator
-from discreet.serve.gateway.audit_draft import AuditDraft
+from discreet.serve.gateway.audit import AuditDraft
 from discreet.serve.gateway.decrypt_reads import decide_rows, require_encryptable_write
 from discreet.serve.gateway.inference_control import prepare_controlled
-from discreet.serve.gateway.information_flow import require_level
-from discreet.serve.gateway.large import require_rights
-from discreet.serve.gateway.parameters import require_row_query
+from discreet.serve.gateway.large_statements import require_rights
+from discreet.serve.gateway.parameters import blank_parameters, require_row_query
 from discreet.serve.gateway.plans import (
     CallPlan,
     CatalogPlan,
@@ -36,9 +36,11 @@ from discreet.serve.gateway.plans import (
     RowsPlan,
     WritePlan,
 )
-from discreet.serve.gateway.session import GatewaySession
+from discreet.serve.gateway.session_state import SessionState
+from discreet.serve.gateway.sources import require_level, session_catalog, undecrypted_source
 from discreet.serve.gateway.variables import SHOWN
 from discreet.serve.session import PreparedStatement
+from discreet.sql import build
 
 CALLS = ("discreet_unlock", "discreet_lock", "discreet_backup")
 # A value of each type, to parse a query whose values are not known yet.
@@ -53,7 +55,7 @@ _SAMPLES: dict[str, object] = {
 
 
 def prepare_statement(
-    session: GatewaySession, statement: Statement, declared: Sequence[str | None], note: AuditDraft
+    session: SessionState, statement: Statement, declared: Sequence[str | None], note: AuditDraft
 ) -> PreparedStatement:
     """Return the parameters and result columns of `statement`."""
     match statement:
@@ -81,9 +83,11 @@ def prepare_statement(
 
 
 def renew_statement(
-    session: GatewaySession, prepared: PreparedStatement, note: AuditDraft
+    session: SessionState, prepared: PreparedStatement, note: AuditDraft
 ) -> PreparedStatement:
     """Return the statement, decided again if rights, role, clearance or keys changed since."""
+    if isinstance(prepared.statement, kinds.Fetch):
+        _renew_cursor(session, prepared.statement.name)
     plan: Any = prepared.plan
     if isinstance(plan, InnerPlan):
         inner = renew_statement(session, plan.prepared, note)
@@ -105,7 +109,7 @@ def renew_statement(
 
 
 def require_still_permitted(
-    session: GatewaySession, prepared: PreparedStatement, note: AuditDraft
+    session: SessionState, prepared: PreparedStatement, note: AuditDraft
 ) -> PreparedStatement:
     """Return a statement that has run, decided by the current rights, before it returns more rows.
 
@@ -125,12 +129,28 @@ def require_still_permitted(
     return again
 
 
+def _renew_cursor(session: SessionState, name: str) -> None:
+    """Close a cursor whose query is not permitted as before.
+
+    PostgreSQL returns the rows of a cursor whatever was revoked since. Here a REVOKE applies to open
+    cursors, too, held ones included.
+    """
+    cursor = session.cursors.get(name)
+    if cursor is None:
+        return
+    try:
+        cursor.prepared = require_still_permitted(session, cursor.prepared, AuditDraft())
+    except StatementFailed:
+        del session.cursors[name]
+        raise
+
+
 def _decision_key(plan: object) -> tuple[object, ...]:
     """Return the parts of a plan that decide which rows and values it shows."""
     return (type(plan), plan.permitted.tree if isinstance(plan, RowsPlan) else None)
 
 
-def decision_basis(session: GatewaySession) -> DecisionBasis:
+def decision_basis(session: SessionState) -> DecisionBasis:
     """Return the current basis of this session's decisions."""
     return DecisionBasis(
         session.authority,
@@ -146,7 +166,7 @@ def _replace_plan(prepared: PreparedStatement, plan: object) -> PreparedStatemen
 
 
 def _prepare_query(
-    session: GatewaySession,
+    session: SessionState,
     statement: Statement,
     tree: exp.Query,
     declared: Sequence[str | None],
@@ -157,14 +177,14 @@ def _prepare_query(
         return PreparedStatement(
             statement, call.parameters, (ResultField(call.name, "text"),), call
         )
-    catalog = session.server.catalog(session.authority, session.subject)
+    catalog = session_catalog(session)
     if catalog.handles(tree):
         types = catalog.parameters(tree, declared)
         fields = catalog.describe(catalog.bind(tree, types))
         return PreparedStatement(
             statement, types, fields, CatalogPlan(decision_basis(session), tree, types)
         )
-    require_rights(session, statement.text, tree)
+    require_rights(session.authority, session.subject, statement.text, tree)
     try:
         return _prepare_rows(session, statement, tree, declared, note)
     except AccessDenied:
@@ -183,7 +203,7 @@ def _prepare_query(
         return asked
 
 
-def _may_only_ask(session: GatewaySession, tree: exp.Query) -> bool:
+def _may_only_ask(session: SessionState, tree: exp.Query) -> bool:
     """Whether a query names a relation of which no row may be read."""
     authority, role = session.authority, session.role
     relations = relations_of(tree, authority, session.subject)
@@ -193,79 +213,85 @@ def _may_only_ask(session: GatewaySession, tree: exp.Query) -> bool:
 
 
 def _prepare_rows(
-    session: GatewaySession,
+    session: SessionState,
     statement: Statement,
     tree: exp.Query,
     declared: Sequence[str | None],
     note: AuditDraft,
 ) -> PreparedStatement:
-    house = session.server
     key = (statement.text, tuple(declared), session.user, session.variables.is_lenient)
-    known = house.find_plan(key, decision_basis(session))
+    basis = decision_basis(session)
+    known = session.plans.find(key, basis)
     if known is not None:
         _draft_audit(known.plan, note)
         return PreparedStatement(statement, known.parameters, known.fields, known.plan)
     permitted, described, is_apart = decide_rows(session, tree, declared)
     fields = locate_fields(described, permitted.origins)
-    plan = RowsPlan(decision_basis(session), permitted, is_apart)
+    plan = RowsPlan(basis, permitted, is_apart)
     _draft_audit(plan, note)
     prepared = PreparedStatement(statement, permitted.parameters, fields, plan)
     if not permitted.is_passing and not session.transaction.has_changes:
-        house.cache_plan(key, prepared)
+        session.plans.add(key, basis, prepared)
     return prepared
 
 
 def _prepare_private(
-    session: GatewaySession,
+    session: SessionState,
     statement: Statement,
     tree: exp.Query,
     declared: Sequence[str | None],
 ) -> PreparedStatement | None:
     """Return a query as a private query, for a sender who may only aggregate."""
-    house = session.server
     relations = relations_of(tree, session.authority, session.subject)
     has_values = tree.find(exp.Parameter, exp.Placeholder) is not None
     types = _question_types(session, tree, declared) if has_values else ()
     sampled = bind_query(tree, types, [_SAMPLES.get(name, "") for name in types])
-    asked = house.private_answers.read(
+    asked = session.private_answers.read(
         require_row_query(sampled), relations, session.authority, session.subject, session.variables
     )
     if asked is None:
         return None
-    fields = house.private_answers.describe(asked)
+    fields = session.private_answers.describe(asked)
     return PreparedStatement(
         statement, types, fields, PrivatePlan(decision_basis(session), tree, types)
     )
 
 
 def _prepare_write(
-    session: GatewaySession,
+    session: SessionState,
     statement: kinds.Write,
     declared: Sequence[str | None],
     note: AuditDraft,
 ) -> PreparedStatement:
-    house = session.server
-    require_rights(session, statement.text, statement.tree)
+    require_rights(session.authority, session.subject, statement.text, statement.tree)
     permitted = authorize_write(
         statement.tree,
         session.authority,
         session.subject,
-        dialect=house.database.dialect,
-        source=house.vault.undecrypted_source(session),
+        dialect=session.dialect,
+        source=undecrypted_source(session),
         declared=declared,
     )
     require_encryptable_write(session, permitted)
     if not permitted.relation.multilevel:
         require_level(session, permitted.reads)
-    if not house.database.is_writable:
-        raise StatementFailed("0A000", f"{house.database.name} is served for reading only")
+    if not session.database.is_writable:
+        raise StatementFailed("0A000", f"{session.database.name} is served for reading only")
     plan = WritePlan(decision_basis(session), permitted)
     _draft_audit(plan, note)
     fields = None
     if permitted.returning is not None:
-        described = house.returning_fields(session, permitted)
+        described = _returning_fields(session, permitted)
         fields = locate_fields(described, permitted.returning_origins)
     return PreparedStatement(statement, permitted.parameters, fields, plan)
+
+
+def _returning_fields(session: SessionState, permitted: PermittedWrite) -> tuple[ResultField, ...]:
+    """Return the columns that a write returns."""
+    wanted = exp.select(*(item.copy() for item in permitted.returning or ()))
+    source = undecrypted_source(session)(permitted.relation, session.subject)
+    query = wanted.from_(build.subquery(source, permitted.relation.name))
+    return session.transaction.read().describe(blank_parameters(query, permitted.parameters))
 
 
 def locate_fields(
@@ -282,7 +308,7 @@ def locate_fields(
 
 
 def _prepare_wrapper(
-    session: GatewaySession,
+    session: SessionState,
     statement: kinds.CopyOut | kinds.DeclareCursor,
     declared: Sequence[str | None],
     note: AuditDraft,
@@ -293,7 +319,7 @@ def _prepare_wrapper(
 
 
 def _prepare_explain(
-    session: GatewaySession,
+    session: SessionState,
     statement: kinds.Explain,
     declared: Sequence[str | None],
     note: AuditDraft,
@@ -306,7 +332,7 @@ def _prepare_explain(
 
 
 def _prepare_execute(
-    session: GatewaySession, statement: kinds.Execute, note: AuditDraft
+    session: SessionState, statement: kinds.Execute, note: AuditDraft
 ) -> PreparedStatement:
     known = session.statements.get(statement.name)
     if known is None:
@@ -346,7 +372,7 @@ def _prepare_call(tree: exp.Query, declared: Sequence[str | None]) -> CallPlan |
 
 
 def _question_types(
-    session: GatewaySession, tree: exp.Query, declared: Sequence[str | None]
+    session: SessionState, tree: exp.Query, declared: Sequence[str | None]
 ) -> tuple[str, ...]:
     """Return the types of a private query's parameters, as if its rows could be seen."""
     first = bootstrap(session.authority)
@@ -355,7 +381,7 @@ def _question_types(
             tree,
             session.authority,
             Subject(first, first, None, session.subject.settings),
-            dialect=session.server.database.dialect,
+            dialect=session.dialect,
             declared=declared,
         ).parameters
     except StatementFailed:

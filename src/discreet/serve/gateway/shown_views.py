@@ -6,7 +6,7 @@ import base64
 import io
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyarrow.parquet as pq
 from sqlglot import exp
@@ -14,10 +14,8 @@ from sqlglot import exp
 from discreet.engines.engine import ArrowTable
 from discreet.guard.access.authority import Authority, Name, Relation
 from discreet.guard.access.dependents import named_in, parse_stored_sql
+from discreet.serve.gateway.session_state import SessionState
 from discreet.sql import build
-
-if TYPE_CHECKING:
-    from discreet.serve.gateway.session import GatewaySession
 
 _KIND = "withdrawn release"
 
@@ -35,7 +33,7 @@ class ShownView:
 
 
 def record_shown_view(
-    session: GatewaySession,
+    session: SessionState,
     authority: Authority,
     relation: Relation,
     rows: ArrowTable,
@@ -53,7 +51,7 @@ def record_shown_view(
         "quasi": list(quasi),
         "base": sorted(list(name) for name in _base_relations(authority, relation.key)),
     }
-    control, name = session.server.control, ".".join(relation.physical)
+    control, name = session.control, ".".join(relation.physical)
     control.put(_KIND, name, {**body, "rows": _encode_rows(rows)})
     session.transaction.after_commit(lambda: control.put(_KIND, name, body))
 
@@ -64,26 +62,26 @@ def _encode_rows(rows: ArrowTable) -> str:
     return base64.b64encode(sink.getvalue()).decode("ascii")
 
 
-def rolled_back_views(session: GatewaySession, base: set[Name]) -> Iterator[ShownView]:
+def rolled_back_views(session: SessionState, base: set[Name]) -> Iterator[ShownView]:
     """Return the anonymized views of these tables that only their own transaction showed."""
-    there = set(session.server.database.tables())
+    there = set(session.database.tables())
     there |= {relation.physical for relation in session.authority.relations.values()}
-    for body in session.server.control.documents(_KIND).values():
+    for body in session.control.documents(_KIND).values():
         is_about = {tuple(name) for name in body["base"]} & base
         if is_about and "rows" in body and tuple(body["physical"]) not in there:
             rows = pq.read_table(io.BytesIO(base64.b64decode(body["rows"])))
             yield ShownView(tuple(rows.column_names), rows, _recorded_quasi(body))
 
 
-def earlier_views(session: GatewaySession, base: set[Name]) -> Iterator[ShownView]:
+def earlier_views(session: SessionState, base: set[Name]) -> Iterator[ShownView]:
     """Return every anonymized view of these tables that is or was shown; its rows are a query."""
     authority, found = session.authority, dict[tuple[str, ...], list[str]]()
     quasi = dict[tuple[str, ...], tuple[str, ...] | None]()
     for relation in authority.relations.values():
         if relation.kind == "anonymized" and _base_relations(authority, relation.key) & base:
             found[relation.physical] = [column.name for column in relation.columns]
-    there = set(session.server.database.tables())
-    for body in session.server.control.documents(_KIND).values():
+    there = set(session.database.tables())
+    for body in session.control.documents(_KIND).values():
         physical = tuple(body["physical"])
         quasi[physical] = _recorded_quasi(body)
         if physical in there and {tuple(name) for name in body["base"]} & base:

@@ -5,30 +5,22 @@ from __future__ import annotations
 import logging
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
 from discreet.engines.databases.database import Database
 from discreet.engines.databases.duckdb import ServedDuckDB
 from discreet.errors import StatementFailed
-from discreet.guard.access.authority import Relation, Subject
+from discreet.guard.access.authority import Relation
 from discreet.guard.control import ControlStore
-from discreet.guard.rewrite.permitted import Source
 from discreet.guard.vault.authentication import open_control
 from discreet.guard.vault.functions import EncryptionFunctions
 from discreet.guard.vault.keys import KIND, KeyAction, get_key
 from discreet.guard.vault.secrets import FILE_KEY, database_key
 from discreet.guard.vault.session_keys import UnlockedKeys
 from discreet.guard.vault.wrapping import read_wrapping_key
-from discreet.serve.gateway.audit_draft import AuditDraft
 from discreet.serve.gateway.ciphers import SessionCiphers
-from discreet.serve.gateway.encrypted_columns import has_cells
-from discreet.serve.gateway.out_of_engine import without_encrypted_values
 from discreet.sql import build
-
-if TYPE_CHECKING:
-    from discreet.serve.gateway.session import GatewaySession
 
 _log = logging.getLogger("discreet.serve")
 
@@ -76,17 +68,16 @@ class SessionVault:
 
     def has_key(self, key_id: str) -> bool:
         """Whether there is a key that was not destroyed."""
-        return self._is_known(key_id) and get_key(self._plain, key_id).state == "active"
+        return self.is_known(key_id) and get_key(self._plain, key_id).state == "active"
 
-    def _is_known(self, key_id: str) -> bool:
+    def is_known(self, key_id: str) -> bool:
+        """Whether there is or was a key of this name."""
         return self._plain.get(KIND, key_id) is not None
 
-    def require_cells(self, session: GatewaySession) -> None:
+    def require_cells(self, database: Database) -> None:
         """Refuse encrypted columns where nothing can be written."""
         if not self._has_functions and not self.is_out_of_engine:
-            name = session.server.database.name
-            raise StatementFailed("0A000", f"columns are not encrypted in {name}")
-        database = session.server.database
+            raise StatementFailed("0A000", f"columns are not encrypted in {database.name}")
         if isinstance(database, ServedDuckDB) and not database.seals_spill:
             raise StatementFailed(
                 "55000",
@@ -94,16 +85,7 @@ class SessionVault:
                 hint="Restart it: with keys, it encrypts spilled data.",
             )
 
-    def unlock(self, session: GatewaySession, name: str, secret: object, note: AuditDraft) -> None:
-        """Store a client's key in its session's memory."""
-        key_id = _key_of(session, name)
-        # An unknown name may be the key itself, given in the wrong place.
-        note.reason = f"key {key_id}" if self._is_known(key_id) else "there is no such key"
-        if not isinstance(secret, (str, bytes)):
-            raise StatementFailed("22023", "a key is 32 bytes or 64 hexadecimal digits")
-        session.keys.unlock(key_id, secret)
-
-    def source(self, session: GatewaySession, relation: Relation) -> exp.Query:
+    def source(self, ciphers: SessionCiphers, relation: Relation) -> exp.Query:
         """Return how a table with encrypted columns is read: a locked column fails on use."""
         if not self._has_functions:
             raise StatementFailed(
@@ -112,30 +94,7 @@ class SessionVault:
         columns = [
             build.column(column.name)
             if column.key is None
-            else build.alias_as(session.ciphers.decrypt(relation, column), column.name)
+            else build.alias_as(ciphers.decrypt(relation, column), column.name)
             for column in relation.columns
         ]
         return build.select(*columns, source=build.table(*relation.physical))
-
-    def undecrypted_source(self, session: GatewaySession) -> Source:
-        """Return how relations are read by statements whose used columns are unknown."""
-        house = session.server
-        read = house.source(session)
-        if not self.is_out_of_engine:
-            return read
-
-        def seen(relation: Relation, subject: Subject) -> exp.Query:
-            if has_cells(relation) and not relation.multilevel:
-                return without_encrypted_values(relation, house.database.dialect)
-            return read(relation, subject)
-
-        return seen
-
-
-def _key_of(session: GatewaySession, name: str) -> str:
-    """Return the key of a column such as `employee.sin`; any other name is taken as a key's."""
-    table, _, column = name.rpartition(".")
-    schema, _, bare = table.rpartition(".")
-    relation = session.authority.relations.get((schema or "public", bare))
-    found = relation.column(column) if relation is not None else None
-    return found.key if found is not None and found.key is not None else name

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
@@ -18,27 +17,25 @@ from discreet.guard.levels import write as levels
 from discreet.guard.rewrite.bind import bind_write
 from discreet.guard.rewrite.permitted import PermittedWrite
 from discreet.guard.statements.statement import Truncate
-from discreet.serve.gateway.audit_draft import AuditDraft
+from discreet.serve.gateway.audit import AuditDraft
 from discreet.serve.gateway.decrypt_reads import encrypt_write
 from discreet.serve.gateway.encrypted_columns import has_cells
-from discreet.serve.gateway.information_flow import level_source
 from discreet.serve.gateway.plans import WritePlan
+from discreet.serve.gateway.session_state import SessionState
+from discreet.serve.gateway.sources import level_source, session_source
 from discreet.serve.session import Outcome, PreparedStatement
 from discreet.sql import build
 
-if TYPE_CHECKING:
-    from discreet.serve.gateway.session import GatewaySession
-
 
 def run_write(
-    session: GatewaySession,
+    session: SessionState,
     prepared: PreparedStatement,
     plan: WritePlan,
     values: Sequence[object],
     note: AuditDraft,
 ) -> Outcome:
     """Execute a write within the session's transaction."""
-    permitted = bind_write(plan.permitted, values, dialect=session.server.database.dialect)
+    permitted = bind_write(plan.permitted, values, dialect=session.dialect)
     if permitted.relation.multilevel:
         done = _at_clearance(session, permitted)
     else:
@@ -49,7 +46,7 @@ def run_write(
             permitted,
             session.authority,
             session.subject,
-            dialect=session.server.database.dialect,
+            dialect=session.dialect,
             source=level_source(session),
         )
     note.rows = done.count
@@ -59,31 +56,29 @@ def run_write(
     return Outcome(tag, prepared.fields, done.table)
 
 
-def _at_clearance(
-    session: GatewaySession, permitted: PermittedWrite
-) -> levels.MultilevelWriteResult:
+def _at_clearance(session: SessionState, permitted: PermittedWrite) -> levels.MultilevelWriteResult:
     """Write into a multi-level table: cells that the writer may not see are not changed."""
     if permitted.on_conflict is not None:
         raise StatementFailed("0A000", "ON CONFLICT is not supported for labeled tables")
-    house, relation = session.server, permitted.relation
+    relation = permitted.relation
     connection, subject = session.transaction.write(), session.subject
-    source = house.source(session)
+    source = session_source(session)
     watch = TriggerMonitor(
-        connection, relation, session.authority, subject, house.database.dialect, source
+        connection, relation, session.authority, subject, session.dialect, source
     )
     terms = levels.WriteTerms(
         relations=session.authority.relations,
         returning=permitted.returning or (),
         watch=watch_levels(watch, permitted.kind, permitted.written, permitted.with_check),
         alias=permitted.target.alias_or_name,
-        null_label=house.settings.null_label,
+        null_label=session.settings.null_label,
         settings=subject.settings,
     )
     place = (
         connection,
         relation,
-        house.lattice(session.authority),
-        house.label(session.authority, session.clearance),
+        session.labels.lattice(session.authority),
+        session.labels.label(session.authority, session.clearance),
     )
     if permitted.kind == "INSERT":
         if permitted.rows is None:
@@ -94,7 +89,7 @@ def _at_clearance(
     return levels.delete(*place, permitted.condition, terms=terms)
 
 
-def truncate_tables(session: GatewaySession, statement: Truncate) -> Outcome:
+def truncate_tables(session: SessionState, statement: Truncate) -> Outcome:
     """Truncate tables."""
     session.variables.require_writes("TRUNCATE TABLE")
     relations = [

@@ -104,7 +104,7 @@ SuperuserClient = Annotated[ClientInfo, Depends(authenticate_superuser)]
 
 def _record_denial(desk: AppState, visitor: ClientInfo, words: str) -> AccessDenied:
     """Return a refusal that is recorded in the journal."""
-    desk.server.record_act(visitor, words, "denied")
+    desk.server.audit.record_act(visitor, words, "denied")
     return AccessDenied(words)
 
 

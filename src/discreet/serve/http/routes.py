@@ -80,7 +80,7 @@ def create_own_token(
         now=now,
         expires=expires,
         label=wish.label,
-        tell=lambda token: house.record_act(visitor, f"make {token}"),
+        tell=lambda token: house.audit.record_act(visitor, f"make {token}"),
     )
     return bodies.CreatedToken(id=made.id, token=text, expires=expires.isoformat())
 
@@ -100,7 +100,7 @@ def revoke_own_token(
         token.id for token in tokens.list_api_tokens(control, _token_holder(visitor))
     }:
         raise HTTPException(404, "there is no such token of yours")
-    house.record_act(visitor, f"revoke token {identifier}")
+    house.audit.record_act(visitor, f"revoke token {identifier}")
     tokens.revoke_token(control, identifier)
 
 
@@ -147,7 +147,7 @@ def metrics(request: Request, visitor: SuperuserClient) -> str:
     lines.append("# TYPE discreet_unwitnessed_checkpoints gauge")
     lines.append(f"discreet_unwitnessed_checkpoints {house.journal.unwitnessed}")
     lines.append("# TYPE discreet_decisions_total counter")
-    for decision, count in sorted(house.counts.items()):
+    for decision, count in sorted(house.audit.counts.items()):
         label = decision.replace(" ", "_")
         lines.append(f'discreet_decisions_total{{decision="{label}"}} {count}')
     return "\n".join(lines) + "\n"

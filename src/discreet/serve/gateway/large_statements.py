@@ -1,4 +1,7 @@
-"""Large statements are parsed one at a time, and no user gets more than half of that time."""
+"""Large statements: parsed one at a time, and refused early if their sender has no privilege.
+
+No user gets more than half of the time for parsing them.
+"""
 
 from __future__ import annotations
 
@@ -7,10 +10,21 @@ import threading
 import time
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
+from dataclasses import replace
 
-from discreet.errors import StatementFailed
+from sqlglot import exp
+
+from discreet.errors import AccessDenied, StatementFailed
+from discreet.guard.access.authority import TABLE_PRIVILEGES, Authority, Relation, Subject
+from discreet.guard.access.decide import any_privilege
+from discreet.guard.access.names import KIND_NAMES
+from discreet.guard.rewrite.analysis import StatementAnalysis
+from discreet.guard.rewrite.named_relations import relations_named
+from discreet.sql.limits import StatementBounds
 
 LARGE = 4_000  # characters, from which a statement waits for its turn
+_TOKENS = 2_000  # of a statement whose sender has no privilege on any relation
+_VALUES = 2_000
 _POLL_SECONDS = 0.1  # seconds between checks while waiting
 
 
@@ -76,3 +90,39 @@ class ParseQueue:
         known = set(self._waiting.values())
         for user in [one for one, rest in self._rests.items() if rest <= now and one not in known]:
             del self._rests[user], self._ended[user]
+
+
+def bounds_for(
+    bounds: StatementBounds, authority: Authority, role: str, text: str
+) -> StatementBounds:
+    """Return the limits of a text: low if its sender has no privilege on any relation."""
+    if len(text) < LARGE:
+        return bounds
+    if any(_has_right(authority, role, one) for one in authority.relations.values()):
+        return bounds
+    return replace(bounds, tokens=min(bounds.tokens, _TOKENS), values=min(bounds.values, _VALUES))
+
+
+def require_rights(authority: Authority, subject: Subject, text: str, tree: exp.Expr) -> None:
+    """Refuse a large statement that names a relation on which its sender has no privilege.
+
+    Small ones are parsed completely, and fail as in PostgreSQL: a missing relation comes first.
+
+    Raises:
+        AccessDenied: 42501, with the reason for the journal.
+        StatementFailed: 42P01, one of the relations does not exist.
+    """
+    if len(text) < LARGE:
+        return
+    reading = StatementAnalysis(authority, subject, subject.role, "duckdb")
+    for relation in relations_named(reading, tree):
+        if not _has_right(authority, subject.role, relation):
+            raise AccessDenied(
+                f"permission denied for {KIND_NAMES[relation.kind]} {relation.name}",
+                reason=f"{subject.role} has no right to {relation.name}",
+            )
+
+
+def _has_right(authority: Authority, role: str, relation: Relation) -> bool:
+    # A control permits queries of roles without any grant.
+    return bool(relation.controls) or any_privilege(authority, role, relation, TABLE_PRIVILEGES)
