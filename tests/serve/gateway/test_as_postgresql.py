@@ -162,7 +162,7 @@ def test_an_anonymized_view_that_was_read_and_rolled_back_is_an_earlier_release(
     )
     shown = admin.rows("SELECT sex, diagnosis FROM one")
     admin.run("ROLLBACK")
-    session, base = admin.session, {("public", "patients")}
+    session, base = admin.session.state, {("public", "patients")}
     (found,) = shown_views.rolled_back_views(session, base)
     assert sorted(
         zip(*(column.to_pylist() for column in found.rows.columns), strict=True)

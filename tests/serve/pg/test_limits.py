@@ -30,8 +30,8 @@ from tests.serve.pg.raw import (
 )
 from tests.serve.pg.served import Served, serving
 
-from discreet.serve.pg.cancel import CancelRegistry
 from discreet.serve.pg.limits import ProtocolLimits
+from discreet.serve.pg.server_state import CancelRegistry
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -19,7 +19,7 @@ from discreet.serve.gateway.encrypted_columns import (
     DIALECT,
     INDEX,
     encrypted_value_type,
-    length_limit,
+    text_length_limit,
 )
 from discreet.serve.gateway.out_of_engine import OutOfEngine
 from discreet.sql import build
@@ -129,7 +129,7 @@ class SessionCiphers:
                 key,
                 place=ColumnLocation(".".join(relation.key), column.name),
                 kind=encrypted_value_type(column),
-                longest=length_limit(column),
+                longest=text_length_limit(column),
             )
         return self._slots[mark]
 

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
+from functools import partial
 
 from sqlglot import exp
 
 from discreet.engines.databases.database import ResultField
-from discreet.errors import AccessDenied, StatementFailed
+from discreet.errors import AccessDenied, StatementFailed, WrongUsage
 from discreet.guard.access.apply import AppliedStatement, apply
 from discreet.guard.access.authority import Allowance, Authority, Relation, RelationColumn, Subject
 from discreet.guard.access.change import ChangeNotice as Told
 from discreet.guard.access.decide import is_officer
-from discreet.guard.access.names import KIND_NAMES, find_relation
+from discreet.guard.access.names import KIND_NAMES, find_relation, role_name
 from discreet.guard.access.reach import bootstrap
+from discreet.guard.identity import accounts, passwords, scram
 from discreet.guard.integrity.triggers import check_trigger
 from discreet.guard.journal.redact import redact_statement
 from discreet.guard.levels.declassify import declassify_cells
@@ -23,7 +25,7 @@ from discreet.guard.rewrite.policies import check_rule
 from discreet.guard.statements import objects, rights
 from discreet.guard.statements.statement import Statement
 from discreet.serve.catalog.visibility import RoleVisibility
-from discreet.serve.gateway import anonymized_views, column_encryption, credentials, engine_effects
+from discreet.serve.gateway import anonymized_views, column_encryption, engine_effects
 from discreet.serve.gateway.audit import AuditDraft
 from discreet.serve.gateway.decrypt_reads import require_plain
 from discreet.serve.gateway.session_state import SessionState
@@ -68,14 +70,14 @@ def run_definition(session: SessionState, statement: Statement, note: AuditDraft
             return anonymized_views.create_anonymized_view(session, statement, note)
         case _:
             pass
-    credentials.check_password(statement)
+    _check_password(statement)
     before = session.authority
     applied = _apply_definition(session, statement)
     _check_definition(session, statement, applied.authority)
     after = engine_effects.apply_effects(session, before, applied.authority)
     session.transaction.change(after)
     session.definitions.append(redact_statement(statement.text))
-    credentials.schedule_credentials(session, statement, before)
+    _schedule_credentials(session, statement, before)
     tag = _command_tag(statement)
     if isinstance(statement, objects.CreateTable) and statement.query is not None:
         tag = "CREATE TABLE AS"
@@ -302,3 +304,47 @@ def _declassify_column(
     note.rows = count
     note.reason = f"{statement.source} to {statement.target}"
     return Outcome(f"DECLASSIFY {count}")
+
+
+def _check_password(statement: Statement) -> None:
+    """Refuse a password that could not be stored."""
+    if not isinstance(statement, (rights.CreateRole, rights.AlterRole)):
+        return
+    password = statement.password
+    if password is None or scram.read_verifier(password) is not None:
+        return
+    name = statement.name if isinstance(statement, rights.AlterRole) else statement.names[0]
+    try:
+        passwords.require_acceptable(password, user=name)
+    except WrongUsage as error:
+        raise StatementFailed("22023", str(error)) from None
+
+
+def _schedule_credentials(session: SessionState, statement: Statement, before: Authority) -> None:
+    """Store or delete credentials once the transaction is committed.
+
+    They are stored under the role's identity, so a crash in between leaves them to no other role.
+    """
+    documents, now = session.vault.documents, session.clock()
+
+    def later(act: Callable[[str], None], authority: Authority, names: tuple[str, ...]) -> None:
+        for written in names:
+            holder = authority.identity_of(role_name(session.subject, written))
+            if holder is not None:
+                session.transaction.after_commit(partial(act, holder))
+
+    def set_password(password: str) -> Callable[[str], None]:
+        return lambda holder: accounts.set_password(documents, holder, password, now=now)
+
+    match statement:
+        case rights.CreateRole(password=str(password)):
+            later(set_password(password), session.authority, statement.names)
+        case rights.AlterRole(password=str(password)):
+            later(set_password(password), session.authority, (statement.name,))
+        case rights.AlterRole(no_password=True):
+            forget = partial(accounts.remove_password, documents)
+            later(forget, session.authority, (statement.name,))
+        case rights.DropRole():
+            later(partial(accounts.remove_account, documents), before, statement.names)
+        case _:
+            pass

@@ -71,7 +71,7 @@ def encrypted_value_type(column: RelationColumn) -> Any:
     return _KINDS[kind]
 
 
-def length_limit(column: RelationColumn) -> int | None:
+def text_length_limit(column: RelationColumn) -> int | None:
     """Return the most characters of a text column, None if it has no limit."""
     kind = exp.DataType.build(column.type, dialect="postgres")
     return int(kind.expressions[0].name) if kind.this in _LETTERS and kind.expressions else None

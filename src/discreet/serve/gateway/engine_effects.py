@@ -88,7 +88,7 @@ def _drop_tables(session: SessionState, before: Authority, after: Authority) -> 
     order = {relation.physical: relation for relation in before.relations.values()}
     gone.sort(key=lambda names: -len(order[names].foreign_keys))
     for names in gone:
-        if order[names].writable and order[names].kind != ANONYMIZED:  # see withdrawn.py
+        if order[names].writable and order[names].kind != ANONYMIZED:  # see shown_views
             drop_physical(session, names)
 
 
