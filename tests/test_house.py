@@ -41,8 +41,6 @@ STILL_CIRCULAR = (
     "discreet.guard.journal.",
     "discreet.measure.",
     "discreet.release.",
-    "discreet.serve.gateway.",
-    "discreet.serve.pg.",
 )
 
 
