@@ -127,7 +127,9 @@ def test_what_a_release_was_made_of_is_not_what_its_view_is_made_of_later(server
     admin.run(f"CREATE ANONYMIZED VIEW first AS SELECT age, illness FROM seen {options}")
     admin.run("CREATE OR REPLACE VIEW seen AS SELECT 1 AS age, 'a' AS illness")
     for _ in range(2):
-        assert len(list(shown_views.earlier_views(admin.session.state, {("public", "people")}))) == 1
+        assert (
+            len(list(shown_views.earlier_views(admin.session.state, {("public", "people")}))) == 1
+        )
         admin.run("DROP VIEW IF EXISTS first")
 
 
