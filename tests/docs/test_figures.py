@@ -32,6 +32,10 @@ FIGURE = re.compile(r"\**(<|about |≈)? ?\d[\d,.]*( ?(%|s|ms|GB|MB|×))?\b.*")
 NOT_MEASURED = {
     ("docs/attacks/distinguishing.md", "ε"): "1 / (1 + e^ε)",
     ("docs/explanation/answers.md", "person"): "a worked example",
+    (
+        "docs/explanation/architecture.md",
+        "",
+    ): "counts of three commits, which no run of one tree can repeat",
     ("docs/explanation/integrity.md", "what was tried"): "SQLSTATEs of the SQL standard",
     ("docs/explanation/multi-level.md", "name"): "an example from the literature",
     ("docs/explanation/pseudonyms.md", "form"): "counted by the example below it",
