@@ -24,7 +24,7 @@ from discreet.guard.access.authority import (
     Trigger,
 )
 from discreet.guard.statements.trees import parse_query
-from discreet.serve.catalog import SystemCatalog
+from discreet.serve.catalog.catalog import SystemCatalog
 
 if TYPE_CHECKING:
     from sqlglot import exp

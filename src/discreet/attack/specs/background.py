@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from discreet.attack.options import PERSON
 from discreet.registry import AttackSpec, OptionSpec
 
 if TYPE_CHECKING:
@@ -74,11 +75,7 @@ SPEC = AttackSpec(
             default=0.9,
             default_text="90%",
         ),
-        OptionSpec(
-            "person",
-            "values",
-            "Attack one person, such as age=27,zip=47678; labels count for all they may stand for.",
-        ),
+        PERSON,
     ),
     run=_run,
     run_all=True,

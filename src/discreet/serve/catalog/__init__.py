@@ -1,5 +1,1 @@
 """The system catalog: pg_catalog and information_schema, limited to what a user may see."""
-
-from discreet.serve.catalog.catalog import SystemCatalog
-
-__all__ = ["SystemCatalog"]
