@@ -13,7 +13,7 @@ import pyarrow as pa
 import pytest
 from tests.answer.curators import hold
 
-from discreet.answer import curator as room
+from discreet.answer import curator as curator_module
 from discreet.answer.cancellation import CancelToken
 from discreet.answer.curator import open_curator
 from discreet.answer.perturb import ReleasedTable
@@ -63,7 +63,7 @@ def draws(monkeypatch: pytest.MonkeyPatch) -> list[int]:
         found.append(1)
         return system_noise()
 
-    monkeypatch.setattr(room, "system_noise", drawn)
+    monkeypatch.setattr(curator_module, "system_noise", drawn)
     return found
 
 
@@ -88,7 +88,9 @@ def test_a_question_cancelled_in_the_outer_query_has_the_same_noise_when_asked_a
     assert cancelled.value.sqlstate == "57014"
     with pytest.MonkeyPatch.context() as quick:
         quick.setattr(
-            room, "compute_answer", lambda *_, **__: (_ for _ in ()).throw(EngineFailed("late"))
+            curator_module,
+            "compute_answer",
+            lambda *_, **__: (_ for _ in ()).throw(EngineFailed("late")),
         )
         with pytest.raises(EngineFailed, match="was charged"):
             curator.ask(SLOW, epsilon=1)
@@ -105,7 +107,7 @@ def test_a_cancel_while_noise_is_drawn_waits_until_the_ledger_has_it(monkeypatch
         stop.set()
         return system_noise()
 
-    monkeypatch.setattr(room, "system_noise", stopping)
+    monkeypatch.setattr(curator_module, "system_noise", stopping)
     with pytest.raises(StatementFailed):
         curator.ask(COUNTS, epsilon=1, stop=stop)
     assert curator.ask(COUNTS, epsilon=1).cached
@@ -121,7 +123,7 @@ def test_noise_that_cannot_be_drawn_is_not_drawn_again(monkeypatch, error: type[
         drawn.append(1)
         raise error
 
-    monkeypatch.setattr(room, "system_noise", failing)
+    monkeypatch.setattr(curator_module, "system_noise", failing)
     with pytest.raises((EngineFailed, KeyboardInterrupt)):
         curator.ask(COUNTS, epsilon=1)
     with pytest.raises(EngineFailed, match="could not be added"):
@@ -154,7 +156,7 @@ def test_two_processes_that_ask_the_same_tell_the_same_noise(tmp_path: Path, mon
         both.wait()
         return system_noise()
 
-    monkeypatch.setattr(room, "system_noise", drawn)
+    monkeypatch.setattr(curator_module, "system_noise", drawn)
     curators = [hold({"people": PEOPLE}, POLICY) for _ in range(2)]
     for curator in curators:
         curator.ledger = Ledger(tmp_path / "ledger.db")

@@ -84,8 +84,8 @@ def served(clinic: Path, discreet: Discreet, monkeypatch) -> Callable[..., None]
     def run(*statements: str) -> None:
         opened = open_server(read_settings(clinic, port=0))
         try:
-            visitor = ClientInfo("admin", "127.0.0.1", is_local=True, is_encrypted=True)
-            session = opened.server.open_session(visitor, {}, "test")
+            client = ClientInfo("admin", "127.0.0.1", is_local=True, is_encrypted=True)
+            session = opened.server.open_session(client, {}, "test")
             for statement in statements:
                 session.run(session.prepare(session.split(statement)[0]))
             session.close()

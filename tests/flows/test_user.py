@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 PASSWORD = "correct horse"
-VISITOR = {"address": "192.0.2.7", "is_encrypted": True, "protocol": "http"}
+CLIENT = {"address": "192.0.2.7", "is_encrypted": True, "protocol": "http"}
 
 
 @pytest.fixture
@@ -40,12 +40,12 @@ def clinic(folder: Path, discreet: Discreet, monkeypatch) -> Path:
 def enter(clinic: Path, user: str, password: str = PASSWORD) -> str:
     control = ControlStore(clinic / "control.sqlite")
     try:
-        return _door(control, clinic).check_password(ClientInfo(user, **VISITOR), password)
+        return _authenticator(control, clinic).check_password(ClientInfo(user, **CLIENT), password)
     finally:
         control.close()
 
 
-def _door(control: ControlStore, clinic: Path) -> RuleAuthenticator:
+def _authenticator(control: ControlStore, clinic: Path) -> RuleAuthenticator:
     key = clinic / "keys" / "master.key"
     server = read_wrapping_key(key) if key.exists() else None
     documents, _ = open_control(control, server, act=KeyAction("test", datetime.now(UTC)))
@@ -151,8 +151,8 @@ def test_a_password_or_a_user_can_expire(clinic: Path, discreet: Discreet):
 def test_a_token_is_shown_once_listed_and_revoked(clinic: Path, discreet: Discreet):
     text = discreet("user", "token", "clinic", "admin", "--days", "3", "--label", "bi").out.strip()
     control = ControlStore(clinic / "control.sqlite")
-    door = _door(control, clinic)
-    assert door.check_token(ClientInfo("", **VISITOR), text).user == "admin"
+    authenticator = _authenticator(control, clinic)
+    assert authenticator.check_token(ClientInfo("", **CLIENT), text).user == "admin"
     (told,) = discreet("user", "token", "clinic", "admin", "--list", "--json").json["tokens"]
     assert text.split("_", 2)[2] not in str(told)
     assert (told["label"], told["scopes"]) == ("bi", ["query"])
@@ -161,7 +161,7 @@ def test_a_token_is_shown_once_listed_and_revoked(clinic: Path, discreet: Discre
     assert wrong.error == "wrong-usage"
     assert discreet("user", "token", "clinic", "admin", "--revoke", told["id"]).code == 0
     with pytest.raises(LoginFailed):
-        door.check_token(ClientInfo("", **VISITOR), text)
+        authenticator.check_token(ClientInfo("", **CLIENT), text)
     control.close()
 
 

@@ -1,4 +1,4 @@
-"""Tables grouped the way `assess` groups them, on one DuckDB for all tests of this room."""
+"""Tables grouped the way `assess` groups them, on one DuckDB for all tests of this package."""
 
 from __future__ import annotations
 

@@ -60,15 +60,15 @@ class Site:
     @contextmanager
     def opened(self, **flags: Any) -> Iterator[Server]:
         flags = {"port": 0, "key_file": self.key, **flags}
-        house = open_server(read_settings(self.data, **flags)).server
+        server = open_server(read_settings(self.data, **flags)).server
         try:
-            yield house
+            yield server
         finally:
-            house.close()
+            server.close()
 
     def run(self, *statements: str, user: str = "admin", **flags: Any) -> None:
-        with self.opened(**flags) as house:
-            session = enter(house, user)
+        with self.opened(**flags) as server:
+            session = enter(server, user)
             for statement in statements:
                 session.run(session.prepare(session.split(statement)[0]))
             session.close()
@@ -98,17 +98,17 @@ class Site:
         return run_command([str(argument) for argument in arguments])
 
 
-def enter(house: Server, user: str = "admin"):
-    return house.open_session(
+def enter(server: Server, user: str = "admin"):
+    return server.open_session(
         ClientInfo(user, "127.0.0.1", is_local=True, is_encrypted=True), {}, "test"
     )
 
 
-def spend(house: Server, key: str) -> None:
-    reservation = house.ledger.reserve(
+def spend(server: Server, key: str) -> None:
+    reservation = server.ledger.reserve(
         [PAYER], price(Pure(Fraction(1))), key=key, at=NOON, question="q"
     )
-    house.ledger.commit(reservation, b"42")
+    server.ledger.commit(reservation, b"42")
 
 
 def make_site(place: Path, *, has_key: bool) -> Site:
@@ -124,9 +124,9 @@ def make_site(place: Path, *, has_key: bool) -> Site:
         **flags,
     )
     shutil.copytree(site.data, place / "before")
-    with site.opened(**flags) as house:
-        spend(house, "first")
-        session = enter(house)
+    with site.opened(**flags) as server:
+        spend(server, "first")
+        session = enter(server)
         for statement in ("REVOKE SELECT ON t FROM clerk", "DROP ROLE eve"):
             session.run(session.prepare(session.split(statement)[0]))
         session.close()
@@ -196,7 +196,7 @@ def test_a_clerk_who_was_made_superuser_in_the_file_is_noticed(site: Site):
 def test_a_version_that_was_added_in_the_file_is_noticed_at_once(site: Site):
     version, body = newest(site)
     forged = promoted(body).replace(f'"version": {version}', f'"version": {version + 1}')
-    with site.opened() as house:
+    with site.opened() as server:
         with sqlite3.connect(site.data / "control.sqlite") as raw:
             raw.execute(
                 "INSERT INTO discreet_authority SELECT version + 1, at, changed_by, statement, ?, "
@@ -206,7 +206,7 @@ def test_a_version_that_was_added_in_the_file_is_noticed_at_once(site: Site):
             raw.execute("UPDATE discreet_control SET version = version + 1")
         raw.close()
         with pytest.raises(StoreFailed, match="was changed"):
-            house.control.authority()
+            server.control.authority()
 
 
 @pytest.mark.parametrize(
@@ -266,11 +266,11 @@ def test_one_or_two_stores_that_were_put_back_after_a_crash_are_noticed(
     site.run("SELECT 1")
     shutil.rmtree(site.place / "before")
     shutil.copytree(site.data, site.place / "before")
-    with site.opened() as house:
-        spend(house, "second")
-        session = enter(house)
+    with site.opened() as server:
+        spend(server, "second")
+        session = enter(server)
         session.run(session.prepare(session.split("DROP ROLE clerk")[0]))
-        house.pin()  # as a server does every few seconds
+        server.pin()  # as a server does every few seconds
         shutil.copytree(site.data, site.place / "crashed")
         session.close()
     shutil.rmtree(site.data)
@@ -281,11 +281,11 @@ def test_one_or_two_stores_that_were_put_back_after_a_crash_are_noticed(
 
 
 def test_the_ledger_knows_of_changed_rights_with_the_next_statement(site: Site):
-    with site.opened() as house:
-        session = enter(house)
+    with site.opened() as server:
+        session = enter(server)
         for statement in ("DROP ROLE clerk", "SELECT 1"):
             session.run(session.prepare(session.split(statement)[0]))
-        assert house.ledger.known_heads()["control"] == house.control.newest_head()
+        assert server.ledger.known_heads()["control"] == server.control.newest_head()
         session.close()
 
 
@@ -304,8 +304,8 @@ def test_rights_that_were_put_back_with_the_journal_are_accepted_by_a_custodian_
     assert "the journal was replaced or put back: the ledger knows" in message
     accept = ("key", "accept", site.data, "--key-file", site.key, "--reason", "lost", "--yes")
     assert site.discreet(*accept) == 0
-    with site.opened() as house, pytest.raises(StatementFailed):
-        enter(house)
+    with site.opened() as server, pytest.raises(StatementFailed):
+        enter(server)
 
 
 @pytest.mark.parametrize("store", ["control", "ledger", "journal"])
@@ -403,18 +403,18 @@ def test_stores_that_were_written_without_a_key_are_accepted_first(keyless: Site
 
 
 def test_rights_beside_the_data_that_somebody_else_wrote_are_not_kept(site: Site):
-    with site.opened() as house:
-        connection = house.database.connect()
-        body = house.context.pending._read(connection)
+    with site.opened() as server:
+        connection = server.database.connect()
+        body = server.context.pending._read(connection)
         assert body is not None
         connection.close()
-        old, new = body.authority.version, house.control.authority().version + 1
-        house.database._root.execute(
+        old, new = body.authority.version, server.control.authority().version + 1
+        server.database._root.execute(
             "UPDATE guarded.public.discreet_pending "
             f"SET body = replace(body, '\"version\": {old}', '\"version\": {new}')"
         )
         with pytest.raises(StoreFailed, match="discreet_pending"):
-            house.recover()
+            server.recover()
 
 
 def test_a_folder_that_was_put_back_as_a_whole_is_noticed_by_a_witness(site: Site, tmp_path: Path):
@@ -425,15 +425,15 @@ def test_a_folder_that_was_put_back_as_a_whole_is_noticed_by_a_witness(site: Sit
     site.run("SELECT 1")
     shutil.rmtree(site.place / "before")
     shutil.copytree(site.data, site.place / "before")
-    with site.opened() as house:
-        spend(house, "second")
+    with site.opened() as server:
+        spend(server, "second")
     shutil.rmtree(site.data)
     (site.place / "before").rename(site.data)
     told = str(site.refused())
     assert "the ledger was replaced or put back: the witness" in told
     assert site.discreet(*accept) == 0
-    with site.opened() as house, pytest.raises(BudgetExceeded, match="counts as spent"):
-        spend(house, "second")
+    with site.opened() as server, pytest.raises(BudgetExceeded, match="counts as spent"):
+        spend(server, "second")
 
 
 def test_accepted_stores_that_are_behind_spend_nothing_and_let_nobody_in(site: Site):
@@ -442,20 +442,20 @@ def test_accepted_stores_that_are_behind_spend_nothing_and_let_nobody_in(site: S
     site.refused()
     accept = ("key", "accept", site.data, "--key-file", site.key, "--reason", "lost", "--yes")
     assert site.discreet(*accept) == 0
-    with site.opened() as house:
+    with site.opened() as server:
         with pytest.raises(BudgetExceeded, match="counts as spent"):
-            spend(house, "second")
+            spend(server, "second")
         with pytest.raises(StatementFailed) as caught:
-            enter(house)
+            enter(server)
         assert caught.value.sqlstate == "57P03"
     own = ("--key-file", site.key)
     assert site.discreet("user", "confirm", site.data, "--reason", "checked", *own) == 0
     assert (
         site.discreet("budget", "--ledger", site.data / "ledger.sqlite", "--reopen", "x", *own) == 0
     )
-    with site.opened() as house:
-        enter(house).close()
-        spend(house, "second")
+    with site.opened() as server:
+        enter(server).close()
+        spend(server, "second")
 
 
 def test_commands_without_the_key_change_nothing(site: Site):
@@ -470,17 +470,17 @@ def test_a_restored_server_answers_nothing_that_it_may_have_answered_since(site:
     own = ("--key-file", site.key)
     backup = site.place / "monday.backup"
     assert site.discreet("backup", site.data, "-o", backup, *own) == 0
-    with site.opened() as house:
-        spend(house, "second")
+    with site.opened() as server:
+        spend(server, "second")
     assert site.discreet("restore", backup, site.place / "other") != 0  # without the key
     assert site.discreet("restore", backup, site.place / "other", *own) == 3
     shutil.rmtree(site.data)
     (site.place / "other").rename(site.data)
-    with site.opened() as house:
+    with site.opened() as server:
         with pytest.raises(BudgetExceeded, match="counts as spent"):
-            spend(house, "second")
+            spend(server, "second")
         with pytest.raises(StatementFailed, match="restored from a backup"):
-            enter(house)
+            enter(server)
 
 
 def test_a_restore_does_not_revive_a_dropped_user(site: Site):
@@ -492,9 +492,9 @@ def test_a_restore_does_not_revive_a_dropped_user(site: Site):
     restore = ("restore", backup, site.data, "--replace", *own)
     assert site.discreet(*restore) == 2
     assert site.discreet(*restore, "--keep-rights") == 0
-    with site.opened() as house:
-        assert "zoe" not in house.control.authority().roles
-        enter(house).close()
+    with site.opened() as server:
+        assert "zoe" not in server.control.authority().roles
+        enter(server).close()
 
 
 def test_the_journal_proves_that_nothing_was_spent_since(site: Site):
@@ -503,8 +503,8 @@ def test_the_journal_proves_that_nothing_was_spent_since(site: Site):
     assert site.discreet("backup", site.data, "-o", backup, *own) == 0
     site.lose("ledger")
     assert site.discreet("restore", backup, site.data, "--replace", *own) == 0
-    with site.opened() as house:
-        spend(house, "second")
+    with site.opened() as server:
+        spend(server, "second")
 
 
 def test_a_changed_backup_is_not_restored(site: Site):

@@ -107,18 +107,18 @@ def open_curator(  # noqa: PLR0913 -- the flags of the command
     """
     found = load_policy(policy) if isinstance(policy, (str, Path)) else policy
     reading = ReadOptions(delimiter=delimiter, encoding=encoding, memory_limit=memory)
-    book = open_ledger(ledger, source)
+    opened_ledger = open_ledger(ledger, source)
     try:
         catalog, engine = open_catalog(
-            source, found, table=table, reading=reading, pins=PinnedSchemas(book)
+            source, found, table=table, reading=reading, pins=PinnedSchemas(opened_ledger)
         )
     except BaseException:
-        book.close()
+        opened_ledger.close()
         raise
     return Curator(
         catalog,
         engine,
-        book,
+        opened_ledger,
         policy=found,
         analyst=analyst,
         quantum=quantum,

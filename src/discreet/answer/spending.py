@@ -21,14 +21,14 @@ class Spending(Result):
 
 
 def read_spending(
-    book: Ledger, account: str | None = None, *, entries: int = 10, verified: int | None = None
+    ledger: Ledger, account: str | None = None, *, entries: int = 10, verified: int | None = None
 ) -> Spending:
     """Return the accounts of a ledger and its latest entries, of one account or of all."""
-    left = book.remaining(book.accounts())
-    labels = _account_labels(book.source_labels())
+    left = ledger.remaining(ledger.accounts())
+    labels = _account_labels(ledger.source_labels())
     return Spending(
         [_account_entry(item, labels) for item in left],
-        [_ledger_entry(entry) for entry in book.entries(account, limit=entries)],
+        [_ledger_entry(entry) for entry in ledger.entries(account, limit=entries)],
         verified,
     )
 

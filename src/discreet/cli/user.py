@@ -199,7 +199,7 @@ def token(data: Path, user: str, key_file: Path | None, **wish: Any) -> None:
             scopes=wish["scopes"],
             expires=None if days is None else now + timedelta(days=days),
             label=wish["label"],
-            tell=lambda made: served.record("setting", f"make {made} of {user}"),
+            record=lambda made: served.record("setting", f"make {made} of {user}"),
         )
     click.echo(text)
 

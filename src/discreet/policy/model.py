@@ -1,4 +1,4 @@
-"""The policy as frozen values: what the loader returns and every other room reads."""
+"""The policy as frozen values: what the loader returns and every other package reads."""
 
 from __future__ import annotations
 

@@ -64,7 +64,7 @@ async def serve_until_stopped(
     """Serve until a signal or `stop`; `ready` is called with the ports once both are open."""
     settings = opened.server.settings
     server = PgServer(
-        door=opened.authenticator,
+        authenticator=opened.authenticator,
         open_session=opened.server.open_session,
         tls=tls,
         require_tls=tls is not None and not settings.is_loopback,
@@ -100,13 +100,13 @@ async def serve_until_stopped(
         await server.stop(GRACE)
 
 
-async def _keep_recovering(house: Server) -> None:
+async def _keep_recovering(server: Server) -> None:
     """Complete definitions that crashed gateways left unfinished, while this one runs."""
     while True:
         await asyncio.sleep(RECOVERING)
         with contextlib.suppress(DiscreetError):  # statements report what cannot be reached
-            await asyncio.to_thread(house.recover)
-            await asyncio.to_thread(house.pin)
+            await asyncio.to_thread(server.recover)
+            await asyncio.to_thread(server.pin)
 
 
 async def _start_http(opened: OpenedServer, tls: Tls | None) -> tuple[int, Any, asyncio.Task[None]]:

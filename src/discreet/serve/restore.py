@@ -201,8 +201,8 @@ def _forgotten_rights(folder: Path, there: ControlStore, older: ControlStore) ->
 
 def _verify_ledger(ledger: Path) -> None:
     if ledger.is_file():
-        with closing(Ledger(ledger)) as book:
-            book.verify()
+        with closing(Ledger(ledger)) as opened:
+            opened.verify()
 
 
 def _exchange_folders(folder: Path, made: Path) -> Path | None:

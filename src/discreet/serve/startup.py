@@ -82,7 +82,7 @@ def open_server(
         _open_journal(settings, clock),
     )
     _require_authentic(stores, vault)
-    house = Server(
+    server = Server(
         stores,
         database=_open_database(settings, vault),
         policy=policy,
@@ -90,9 +90,9 @@ def open_server(
         clock=clock,
     )
     try:
-        return _finish_opening(house, show_password)
+        return _finish_opening(server, show_password)
     except BaseException:
-        house.close()
+        server.close()
         raise
 
 
@@ -130,19 +130,19 @@ def _open_database(settings: Settings, vault: SessionVault) -> Database:
     )
 
 
-def _finish_opening(house: Server, show_password: Callable[[str], None]) -> OpenedServer:
+def _finish_opening(server: Server, show_password: Callable[[str], None]) -> OpenedServer:
     """Prepare an opened server for sessions."""
-    house.recover()
-    _first_start(house, show_password)
-    imported = _import_tables(house)
-    keeper = RuleAuthenticator(
-        house.vault.documents,
-        house.control.authority,
-        journal=house.audit.record_login,
-        settings=_authenticator_settings(house.settings),
-        clock=house.clock,
+    server.recover()
+    _first_start(server, show_password)
+    imported = _import_tables(server)
+    authenticator = RuleAuthenticator(
+        server.vault.documents,
+        server.control.authority,
+        journal=server.audit.record_login,
+        settings=_authenticator_settings(server.settings),
+        clock=server.clock,
     )
-    return OpenedServer(house, keeper, imported)
+    return OpenedServer(server, authenticator, imported)
 
 
 def _open_journal(settings: Settings, clock: Callable[[], datetime]) -> Journal:
@@ -177,71 +177,71 @@ def _authenticator_settings(settings: Settings) -> AuthenticationSettings:
     return AuthenticationSettings(directory=LdapDirectory(**fields, reader_password=password))
 
 
-def _first_start(house: Server, show_password: Callable[[str], None]) -> None:
+def _first_start(server: Server, show_password: Callable[[str], None]) -> None:
     """Create the administrator if there is no role yet; show a generated password."""
-    authority = house.control.authority()
+    authority = server.control.authority()
     if authority.roles:
         return
-    admin = house.settings.admin
+    admin = server.settings.admin
     given = os.environ.get(PASSWORD)
     password = given or secrets.token_urlsafe(18)
-    _record_setting(house, f"first start: superuser {admin} is made, with a password")
-    set_password(house.vault.documents, admin, password, now=house.clock())
-    house.control.change(
+    _record_setting(server, f"first start: superuser {admin} is made, with a password")
+    set_password(server.vault.documents, admin, password, now=server.clock())
+    server.control.change(
         authority.version,
         initial_authority(admin),
         by=admin,
         statement="first start",
-        at=house.clock(),
+        at=server.clock(),
     )
     if not given:
         show_password(password)
 
 
-def _record_setting(house: Server, what: str) -> None:
+def _record_setting(server: Server, what: str) -> None:
     """Record in the journal how starting changes rights, before it does."""
-    admin = house.settings.admin
-    house.journal.record(
+    admin = server.settings.admin
+    server.journal.record(
         Event(
-            at=house.clock(), kind="setting", user=admin, role=admin, protocol="start", reason=what
+            at=server.clock(), kind="setting", user=admin, role=admin, protocol="start", reason=what
         )
     )
 
 
-def _import_tables(house: Server) -> tuple[str, ...]:
+def _import_tables(server: Server) -> tuple[str, ...]:
     """Load the tables of the policy, or register existing ones; return their names."""
-    if house.policy is None:
+    if server.policy is None:
         return ()
-    authority = house.control.authority()
+    authority = server.control.authority()
     known = {name for _, name in authority.relations}
     made = [
-        _import_table(house, table)
-        for table in house.policy.tables.values()
+        _import_table(server, table)
+        for table in server.policy.tables.values()
         if table.name.lower() not in known
     ]
     if made:
         relations = {**authority.relations, **{relation.key: relation for relation in made}}
         _record_setting(
-            house, f"tables of the policy: {', '.join(relation.name for relation in made)}"
+            server, f"tables of the policy: {', '.join(relation.name for relation in made)}"
         )
-        house.control.change(
+        server.control.change(
             authority.version,
             replace(authority, version=authority.version + 1, relations=relations),
-            by=house.settings.admin,
+            by=server.settings.admin,
             statement="tables of the policy",
-            at=house.clock(),
+            at=server.clock(),
         )
     return tuple(relation.name for relation in made)
 
 
-def _import_table(house: Server, table: model.TablePolicy) -> Relation:
-    database, name = house.database, table.name.lower()
+def _import_table(server: Server, table: model.TablePolicy) -> Relation:
+    database, name = server.database, table.name.lower()
     physical = (*database.prefix, "public", name)
     is_file = table.source is None or not table.source.startswith((*POSTGRES, SPARK))
     if is_file and database.name == "duckdb":
         # An existing table was loaded completely by an earlier start that did not finish.
         if physical not in database.tables():
-            _copy(house, table, physical)
+            _copy(server, table, physical)
     elif is_file and table.source is not None:
         raise WrongUsage(
             f"Table '{table.name}' of the policy is in a file, but the server's data are in "
@@ -257,15 +257,15 @@ def _import_table(house: Server, table: model.TablePolicy) -> Relation:
         "public",
         name,
         "table",
-        house.settings.admin,
+        server.settings.admin,
         columns,
         physical=physical,
         writable=database.is_writable,
     )
 
 
-def _copy(house: Server, table: model.TablePolicy, physical: tuple[str, ...]) -> None:
-    folder = table_folder(house)
+def _copy(server: Server, table: model.TablePolicy, physical: tuple[str, ...]) -> None:
+    folder = table_folder(server)
     source = Path(table.source or f"{table.name}.csv")
     place = source if source.is_absolute() else folder / source
     opened = open_table(place)
@@ -284,14 +284,14 @@ def _copy(house: Server, table: model.TablePolicy, physical: tuple[str, ...]) ->
         lowered = [name.lower() for name in schema.names]
         if len(set(lowered)) < len(lowered):
             raise WrongUsage(f"Columns of '{table.name}' differ only in case. Rename them.")
-        house.database.import_table(physical, reader)  # pyright: ignore[reportAttributeAccessIssue]
+        server.database.import_table(physical, reader)  # pyright: ignore[reportAttributeAccessIssue]
     finally:
         opened.engine.close()
 
 
-def table_folder(house: Server) -> Path:
+def table_folder(server: Server) -> Path:
     """Return the folder of the policy's files."""
-    path = house.policy.path if house.policy else None
+    path = server.policy.path if server.policy else None
     return path.parent if path else Path()
 
 

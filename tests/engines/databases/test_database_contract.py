@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pytest
 from tests.engines.databases.place import failing
-from tests.insisting import insisting
+from tests.keep_cancelling import keep_cancelling
 
 from discreet.errors import StatementFailed
 from discreet.sql import build
@@ -175,7 +175,7 @@ def test_the_nearest_of_two_savepoints_of_one_name_counts(session: Session) -> N
 
 
 def test_of_two_withdrawals_at_once_none_is_lost(session: Session, other: Session) -> None:
-    """The seed's data race: both read 100, both would write 90."""
+    """The textbook's data race: both read 100, both would write 90."""
     for each in (session, other):
         each.connection.begin()
         assert each.one("SELECT balance FROM account WHERE id = 1") == 100
@@ -242,7 +242,7 @@ def test_transfers_at_once_conserve_money(place: Place, session: Session) -> Non
 
 
 def test_cancel_stops_a_query(session: Session) -> None:
-    with failing("57014"), insisting(session.connection.interrupt):
+    with failing("57014"), keep_cancelling(session.connection.interrupt):
         session.rows(
             "WITH n AS (SELECT * FROM generate_series(1, 100000) AS g(i)) "
             "SELECT count(*) FROM n AS a, n AS b WHERE a.i * b.i = 7"

@@ -15,7 +15,7 @@ import duckdb
 import pytest
 from sqlglot import exp, parse_one
 from tests.engines.databases.place import Place, failing
-from tests.insisting import insisting
+from tests.keep_cancelling import keep_cancelling
 
 from discreet.engines.databases import duckdb_file
 from discreet.engines.databases.connect import open_database
@@ -350,7 +350,7 @@ def test_a_waiting_writer_can_be_cancelled() -> None:
         session.do("CREATE TABLE t (a INT)")
         session.connection.begin()
         session.do("INSERT INTO t VALUES (1)")
-        with failing("57014"), insisting(other.connection.interrupt):
+        with failing("57014"), keep_cancelling(other.connection.interrupt):
             other.do("INSERT INTO t VALUES (2)")
 
 

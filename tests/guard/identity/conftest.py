@@ -1,4 +1,4 @@
-"""A door in a control store of its own, with a clock that tests move."""
+"""An authenticator in a control store of its own, with a clock that tests move."""
 
 from __future__ import annotations
 
@@ -25,28 +25,28 @@ START = datetime(2026, 5, 1, 12, tzinfo=UTC)
 
 
 @dataclass
-class House:
-    """A doorkeeper, its store and what it told the journal."""
+class IdentityFixture:
+    """An authenticator, its store, and the decisions it recorded in the journal."""
 
     documents: ControlStore
     roles: dict[str, DatabaseRole]
     now: datetime = START
-    told: list[LoginDecision] = field(default_factory=list)
+    decisions: list[LoginDecision] = field(default_factory=list)
     memberships: tuple[RoleMembership, ...] = ()
 
-    def door(self, **settings: Any) -> RuleAuthenticator:
+    def authenticator(self, **settings: Any) -> RuleAuthenticator:
         return RuleAuthenticator(
             self.documents,
             lambda: Authority(roles=self.roles, memberships=self.memberships),
             settings=AuthenticationSettings(**settings),
-            journal=self.told.append,
+            journal=self.decisions.append,
             clock=lambda: self.now,
         )
 
     def wait(self, **time: float) -> None:
         self.now += timedelta(**time)
 
-    def visitor(self, user: str = "alice", **more: Any) -> ClientInfo:
+    def client(self, user: str = "alice", **more: Any) -> ClientInfo:
         return ClientInfo(user, **{"address": "192.0.2.7", "is_encrypted": True, **more})
 
 
@@ -58,15 +58,15 @@ def documents() -> Iterator[ControlStore]:
 
 
 @pytest.fixture
-def house(documents: ControlStore) -> House:
+def identity(documents: ControlStore) -> IdentityFixture:
     roles = {name: DatabaseRole(name, login=True) for name in ("alice", "bob")}
     roles["staff"] = DatabaseRole("staff")
     set_password(documents, "alice", PASSWORD, now=START)
-    return House(documents, roles)
+    return IdentityFixture(documents, roles)
 
 
 @dataclass(frozen=True)
-class Papers:
+class IssuedCertificate:
     """A certificate with its key, in files and in DER."""
 
     certificate: Path
@@ -74,7 +74,9 @@ class Papers:
     der: bytes
 
 
-def issue(folder: Path, name: str, *, common: tuple[str, ...] | None = None, **more: Any) -> Papers:
+def issue(
+    folder: Path, name: str, *, common: tuple[str, ...] | None = None, **more: Any
+) -> IssuedCertificate:
     """Write a self-signed certificate, valid around `START` and now unless `days` says otherwise."""
     from cryptography import x509
     from cryptography.hazmat.primitives import hashes, serialization
@@ -98,23 +100,23 @@ def issue(folder: Path, name: str, *, common: tuple[str, ...] | None = None, **m
     for extension in more.get("extensions", ()):
         builder = builder.add_extension(extension, critical=False)
     certificate = builder.sign(key, hashes.SHA256())
-    papers = Papers(
+    issued = IssuedCertificate(
         folder / f"{name}.pem",
         folder / f"{name}.key",
         certificate.public_bytes(serialization.Encoding.DER),
     )
-    papers.certificate.write_bytes(certificate.public_bytes(serialization.Encoding.PEM))
-    papers.key.write_bytes(
+    issued.certificate.write_bytes(certificate.public_bytes(serialization.Encoding.PEM))
+    issued.key.write_bytes(
         key.private_bytes(
             serialization.Encoding.PEM,
             serialization.PrivateFormat.PKCS8,
             serialization.NoEncryption(),
         )
     )
-    return papers
+    return issued
 
 
-def server_context(papers: Papers) -> ssl.SSLContext:
+def server_context(issued: IssuedCertificate) -> ssl.SSLContext:
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(papers.certificate, papers.key)
+    context.load_cert_chain(issued.certificate, issued.key)
     return context

@@ -89,12 +89,12 @@ def test_a_certificate_is_matched_by_any_mapped_name(tmp_path: Path, documents: 
             x509.UniformResourceIdentifier("spiffe://clinic/al"),
         ]
     )
-    papers = issue(tmp_path, "somebody", extensions=[names])
-    bearer = read_certificate(papers.der)
+    issued = issue(tmp_path, "somebody", extensions=[names])
+    bearer = read_certificate(issued.der)
     for name in bearer.names:
         map_certificate(documents, "alice", name)
         mapped = mapped_names(documents, "alice")
-        assert match_certificate(papers.der, "alice", names=mapped, now=START) == name
+        assert match_certificate(issued.der, "alice", names=mapped, now=START) == name
         unmap_certificates(documents, "alice")
     assert {name.partition(":")[0] for name in bearer.names} == {
         "cn",
@@ -116,7 +116,7 @@ def test_certificates_that_are_old_for_servers_or_ambiguous_are_nobodys(tmp_path
     from cryptography.x509.oid import ExtendedKeyUsageOID
 
     serving = x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH])
-    papers = [
+    issued = [
         issue(tmp_path, "alice", end=START - timedelta(seconds=1)),
         issue(tmp_path, "alice", begin=START + timedelta(seconds=1)),
         issue(tmp_path, "alice", extensions=[serving]),
@@ -124,7 +124,7 @@ def test_certificates_that_are_old_for_servers_or_ambiguous_are_nobodys(tmp_path
         issue(tmp_path, "alice", common=("Alice",)),
         issue(tmp_path, "alice", common=()),
     ]
-    for each in [*(paper.der for paper in papers), b"", b"0\x82"]:
+    for each in [*(paper.der for paper in issued), b"", b"0\x82"]:
         with pytest.raises(LoginFailed) as caught:
             match_certificate(each, "alice", now=START)
         assert caught.value.sqlstate == "28000"

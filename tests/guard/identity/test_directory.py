@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.guard.identity.conftest import House, issue
+from tests.guard.identity.conftest import IdentityFixture, issue
 
 from discreet.errors import LoginFailed, StoreFailed, WrongUsage
 from discreet.guard.access.authority import RoleMembership
@@ -111,11 +111,11 @@ def slapd(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LdapDirectory]:
     folder = tmp_path_factory.mktemp("slapd")
     (folder / "data").mkdir()
     name = x509.SubjectAlternativeName([x509.DNSName("localhost")])
-    papers = issue(folder, "localhost", extensions=[name])
+    issued = issue(folder, "localhost", extensions=[name])
     config = folder / "slapd.conf"
     config.write_text(
         CONFIG.format(
-            schemas=SCHEMAS, folder=folder, certificate=papers.certificate, key=papers.key
+            schemas=SCHEMAS, folder=folder, certificate=issued.certificate, key=issued.key
         )
     )
     (folder / "entries.ldif").write_text(ENTRIES)
@@ -128,7 +128,7 @@ def slapd(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LdapDirectory]:
         base=PEOPLE,
         reader=READER,
         reader_password="reading",
-        authorities=papers.certificate,
+        authorities=issued.certificate,
         group_base=GROUPS,
         search=f"(&(uid={{user}})(!(description=ldap://localhost:{plain})))",
     )
@@ -277,58 +277,64 @@ def test_the_readers_password_is_not_shown(slapd: LdapDirectory):
     assert "reading" not in repr(slapd)
 
 
-def test_a_user_of_the_directory_logs_in_with_its_password(house: House, slapd: LdapDirectory):
-    leave_to_directory(house.documents, "alice")
-    door = house.door(directory=slapd)
-    asked = door.authenticate(house.visitor())
+def test_a_user_of_the_directory_logs_in_with_its_password(
+    identity: IdentityFixture, slapd: LdapDirectory
+):
+    leave_to_directory(identity.documents, "alice")
+    authenticator = identity.authenticator(directory=slapd)
+    asked = authenticator.authenticate(identity.client())
     assert isinstance(asked, PasswordChallenge)
     assert asked.check("correct horse") == "ldap"
-    assert door.check_password(house.visitor(), "correct horse") == "ldap"
+    assert authenticator.check_password(identity.client(), "correct horse") == "ldap"
     for wrong in ("battery staple", ""):
         with pytest.raises(LoginFailed, match="password authentication failed"):
             asked.check(wrong)
-    assert [each.is_admitted for each in house.told] == [True, True, False, False]
+    assert [each.is_admitted for each in identity.decisions] == [True, True, False, False]
 
 
-def test_a_group_lets_in_who_has_its_role(house: House, slapd: LdapDirectory):
-    door = house.door(
+def test_a_group_lets_in_who_has_its_role(identity: IdentityFixture, slapd: LdapDirectory):
+    authenticator = identity.authenticator(
         rules=(AuthenticationRule("ldap"),), directory=replace(slapd, groups={STAFF: "staff"})
     )
     with pytest.raises(LoginFailed):
-        door.check_password(house.visitor(), "correct horse")
-    assert house.told[-1].reason == "in none of the roles that the groups stand for"
-    house.memberships = (RoleMembership("staff", "alice", "discreet"),)
-    assert door.check_password(house.visitor(), "correct horse") == "ldap"
+        authenticator.check_password(identity.client(), "correct horse")
+    assert identity.decisions[-1].reason == "in none of the roles that the groups stand for"
+    identity.memberships = (RoleMembership("staff", "alice", "discreet"),)
+    assert authenticator.check_password(identity.client(), "correct horse") == "ldap"
 
 
 def test_a_directory_that_is_away_lets_nobody_in_and_the_journal_knows(
-    house: House, slapd: LdapDirectory
+    identity: IdentityFixture, slapd: LdapDirectory
 ):
-    door = house.door(
+    authenticator = identity.authenticator(
         rules=(AuthenticationRule("ldap"),), directory=replace(slapd, url="ldaps://localhost:1")
     )
     with pytest.raises(LoginFailed, match="password authentication failed"):
-        door.check_password(house.visitor(), "correct horse")
-    assert "does not respond" in house.told[-1].reason
+        authenticator.check_password(identity.client(), "correct horse")
+    assert "does not respond" in identity.decisions[-1].reason
 
 
-def test_a_password_in_clear_is_never_asked_without_tls(house: House, slapd: LdapDirectory):
-    door = house.door(rules=(AuthenticationRule("ldap"),), directory=slapd)
+def test_a_password_in_clear_is_never_asked_without_tls(
+    identity: IdentityFixture, slapd: LdapDirectory
+):
+    authenticator = identity.authenticator(rules=(AuthenticationRule("ldap"),), directory=slapd)
     with pytest.raises(LoginFailed, match="TLS"):
-        door.authenticate(house.visitor(is_encrypted=False))
+        authenticator.authenticate(identity.client(is_encrypted=False))
 
 
 @pytest.mark.parametrize("address", ["127.0.0.1", "::1", "local"])
 def test_a_password_of_the_directory_is_not_taken_in_clear_on_loopback(
-    house: House, slapd: LdapDirectory, address: str
+    identity: IdentityFixture, slapd: LdapDirectory, address: str
 ):
-    leave_to_directory(house.documents, "alice")
-    door = house.door(directory=slapd)
-    near = house.visitor(is_encrypted=False, is_local=True, address=address)
+    leave_to_directory(identity.documents, "alice")
+    authenticator = identity.authenticator(directory=slapd)
+    near = identity.client(is_encrypted=False, is_local=True, address=address)
     for ask in (
-        lambda: door.authenticate(near),
-        lambda: door.check_password(near, "correct horse"),
+        lambda: authenticator.authenticate(near),
+        lambda: authenticator.check_password(near, "correct horse"),
     ):
         with pytest.raises(LoginFailed, match="under TLS only"):
             ask()
-    assert [(each.is_admitted, each.reason) for each in house.told] == [(False, "no TLS")] * 2
+    assert [(each.is_admitted, each.reason) for each in identity.decisions] == [
+        (False, "no TLS")
+    ] * 2

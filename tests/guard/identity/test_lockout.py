@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.guard.identity.conftest import PASSWORD, START, House
+from tests.guard.identity.conftest import PASSWORD, START, IdentityFixture
 
 from discreet.errors import LoginFailed
 from discreet.guard.control import ControlStore
@@ -172,13 +172,13 @@ def test_many_guesses_at_once_are_worth_no_more_than_in_turn(tmp_path: Path):
     assert entered == [False] * 8
 
 
-def test_a_lock_holds_for_both_front_ends(house: House):
-    door = house.door(limits=LIMITS)
+def test_a_lock_holds_for_both_front_ends(identity: IdentityFixture):
+    authenticator = identity.authenticator(limits=LIMITS)
     for _ in range(3):
         with pytest.raises(LoginFailed):
-            door.check_password(house.visitor(), "wrong")
+            authenticator.check_password(identity.client(), "wrong")
     with pytest.raises(LoginFailed):
-        door.check_password(house.visitor(), PASSWORD)
-    assert house.told[-1].reason == "right, but after too many failures"
-    house.wait(seconds=1)
-    assert door.check_password(house.visitor(), PASSWORD) == "password"
+        authenticator.check_password(identity.client(), PASSWORD)
+    assert identity.decisions[-1].reason == "right, but after too many failures"
+    identity.wait(seconds=1)
+    assert authenticator.check_password(identity.client(), PASSWORD) == "password"

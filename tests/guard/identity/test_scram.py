@@ -200,7 +200,7 @@ def test_verifiers_of_libpq_are_read(postgres_url: str):
 
 
 class Server(threading.Thread):
-    """As much of a PostgreSQL server as a login needs, for one visitor."""
+    """As much of a PostgreSQL server as a login needs, for one client."""
 
     def __init__(self, context: ssl.SSLContext, conversation: ScramConversation) -> None:
         super().__init__(daemon=True)
@@ -245,9 +245,9 @@ def test_libpq_logs_in_and_binds_the_channel(
 ):
     import psycopg
 
-    papers = issue(tmp_path, "server")
-    shown = hashlib.sha256(papers.der).digest()
-    server = Server(server_context(papers), ScramConversation(VERIFIER, binding=shown))
+    issued = issue(tmp_path, "server")
+    shown = hashlib.sha256(issued.der).digest()
+    server = Server(server_context(issued), ScramConversation(VERIFIER, binding=shown))
     server.start()
     with contextlib.suppress(psycopg.OperationalError):
         psycopg.connect(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from tests.engines.databases.place import failing
-from tests.guard.integrity.house import relation
+from tests.guard.integrity.database import relation
 
 from discreet.errors import StatementFailed
 from discreet.guard.access.authority import (
@@ -24,32 +24,32 @@ from discreet.guard.integrity.create import build_create_table
 from discreet.guard.integrity.keys import require_unreferenced
 
 if TYPE_CHECKING:
-    from tests.guard.integrity.house import Guest, House
+    from tests.guard.integrity.database import ProtectedDatabase, RoleSession
 
 # Fires never, so that a write takes the way of rows.
 SILENT = Trigger("silent", "AFTER", ("INSERT", "UPDATE", "DELETE"), "ROW", "FALSE", "never")
 
 
 @pytest.fixture
-def town(house: House, boss: Guest) -> Guest:
-    """The seed's employees, who live at zip codes."""
-    house.add(relation("zip", {"zip": "integer", "city": "text"}, primary_key=("zip",)))
+def town(database: ProtectedDatabase, boss: RoleSession) -> RoleSession:
+    """The textbook's employees, who live at zip codes."""
+    database.add(relation("zip", {"zip": "integer", "city": "text"}, primary_key=("zip",)))
     refers = ForeignKey(("zip",), ("public", "zip"), ("zip",), "employee_zip_fkey")
     columns = {"id": "integer", "name": "text", "zip": "integer"}
-    house.add(relation("employee", columns, primary_key=("id",), foreign_keys=(refers,)))
+    database.add(relation("employee", columns, primary_key=("id",), foreign_keys=(refers,)))
     boss.do("INSERT INTO zip VALUES (43210, 'Columbus'), (10001, 'New York')")
     boss.do("INSERT INTO employee VALUES (1, 'Ann', 43210), (2, 'Ben', NULL)")
     return boss
 
 
-def test_a_zip_code_where_somebody_lives_is_not_deleted(town: Guest) -> None:
+def test_a_zip_code_where_somebody_lives_is_not_deleted(town: RoleSession) -> None:
     with failing("23503") as caught:
         town.do("DELETE FROM zip WHERE zip = 43210")
     assert "43210" not in str(caught.value)
     assert town.do("DELETE FROM zip WHERE zip = 10001") == 1
 
 
-def test_nobody_lives_at_an_unknown_zip_code(town: Guest) -> None:
+def test_nobody_lives_at_an_unknown_zip_code(town: RoleSession) -> None:
     with failing("23503"):
         town.do("INSERT INTO employee VALUES (3, 'Cid', 99999)")
     with failing("23503"):
@@ -57,7 +57,7 @@ def test_nobody_lives_at_an_unknown_zip_code(town: Guest) -> None:
     assert town.do("UPDATE employee SET zip = 10001 WHERE id = 2") == 1
 
 
-def test_a_referenced_key_does_not_change(town: Guest) -> None:
+def test_a_referenced_key_does_not_change(town: RoleSession) -> None:
     with failing("23503"):
         town.do("UPDATE zip SET zip = 11111 WHERE zip = 43210")
     assert town.do("UPDATE zip SET zip = 11111 WHERE zip = 10001") == 1
@@ -65,7 +65,7 @@ def test_a_referenced_key_does_not_change(town: Guest) -> None:
     assert town.do("UPDATE zip SET zip = zip") == 2
 
 
-def test_both_can_go_in_one_transaction(town: Guest) -> None:
+def test_both_can_go_in_one_transaction(town: RoleSession) -> None:
     town.connection.begin()
     town.do("DELETE FROM employee WHERE zip = 43210")
     town.do("DELETE FROM zip WHERE zip = 43210")
@@ -73,7 +73,7 @@ def test_both_can_go_in_one_transaction(town: Guest) -> None:
     assert town.rows("SELECT zip FROM zip") == [(10001,)]
 
 
-def test_both_can_come_in_one_transaction(town: Guest) -> None:
+def test_both_can_come_in_one_transaction(town: RoleSession) -> None:
     town.connection.begin()
     town.do("INSERT INTO zip VALUES (20001, 'Washington')")
     town.do("INSERT INTO employee VALUES (3, 'Cid', 20001)")
@@ -81,26 +81,28 @@ def test_both_can_come_in_one_transaction(town: Guest) -> None:
     assert town.rows("SELECT count(*) FROM employee") == [(2 + 1,)]
 
 
-def test_a_table_can_refer_to_itself(house: House, boss: Guest) -> None:
+def test_a_table_can_refer_to_itself(database: ProtectedDatabase, boss: RoleSession) -> None:
     head = ForeignKey(("head",), ("public", "person"), ("id",))
     columns = {"id": "integer", "head": "integer"}
-    house.add(relation("person", columns, primary_key=("id",), foreign_keys=(head,)))
+    database.add(relation("person", columns, primary_key=("id",), foreign_keys=(head,)))
     assert boss.do("INSERT INTO person VALUES (1, 1), (2, 1), (3, 2)") == 3
     with failing("23503"):
         boss.do("DELETE FROM person WHERE id = 2")
     assert boss.do("DELETE FROM person WHERE id >= 2") == 2
 
 
-def test_a_referenced_table_is_not_truncated(house: House, town: Guest) -> None:
-    zips = house.authority.relations["public", "zip"]
+def test_a_referenced_table_is_not_truncated(
+    database: ProtectedDatabase, town: RoleSession
+) -> None:
+    zips = database.authority.relations["public", "zip"]
     with failing("0A000"):
-        require_unreferenced(zips, house.authority, [zips.key])
-    require_unreferenced(zips, house.authority, [zips.key, ("public", "employee")])
+        require_unreferenced(zips, database.authority, [zips.key])
+    require_unreferenced(zips, database.authority, [zips.key, ("public", "employee")])
 
 
 @pytest.mark.parametrize("triggers", [(), (SILENT,)], ids=["directly", "in sets"])
 def test_constraints_hold_either_way(
-    house: House, boss: Guest, triggers: tuple[Trigger, ...]
+    database: ProtectedDatabase, boss: RoleSession, triggers: tuple[Trigger, ...]
 ) -> None:
     columns = {"id": "integer", "code": "varchar(3)", "age": "integer", "n": "numeric(6,2)"}
     made = relation(
@@ -112,8 +114,8 @@ def test_constraints_hold_either_way(
     )
     first, *rest = made.columns
     made = replace(made, columns=(first, replace(rest[0], not_null=True), *rest[1:]))
-    house.add(made)
-    house.change("item", triggers=triggers)
+    database.add(made)
+    database.change("item", triggers=triggers)
     assert boss.do("INSERT INTO item VALUES (1, 'a', 41, 2.505), (2, 'b', NULL, 1)") == 2
     cases = {
         "INSERT INTO item VALUES (1, 'c', 1, 1)": "23505",
@@ -138,22 +140,24 @@ def test_constraints_hold_either_way(
     ]
 
 
-def test_keys_can_move_onto_keys_that_move_away(house: House, boss: Guest) -> None:
-    house.add(relation("item", {"id": "integer", "n": "integer"}, primary_key=("id",)))
-    house.add(relation("digit", {"d": "integer"}))
+def test_keys_can_move_onto_keys_that_move_away(
+    database: ProtectedDatabase, boss: RoleSession
+) -> None:
+    database.add(relation("item", {"id": "integer", "n": "integer"}, primary_key=("id",)))
+    database.add(relation("digit", {"d": "integer"}))
     boss.do(f"INSERT INTO digit VALUES {', '.join(f'({digit})' for digit in range(15))}")
     boss.do(
         "INSERT INTO item SELECT a.d * 225 + b.d * 15 + c.d, 1 "
         "FROM digit AS a CROSS JOIN digit AS b CROSS JOIN digit AS c"
     )
-    if house.database.name == "duckdb":  # PostgreSQL itself compares row by row
+    if database.served.name == "duckdb":  # PostgreSQL itself compares row by row
         assert boss.do("UPDATE item SET id = id + 1, n = 0") == 3375
         assert boss.rows("SELECT min(id), max(id), sum(n) FROM item") == [(1, 3375, 0)]
     with failing("23505"):
         boss.do("UPDATE item SET id = 5 WHERE id < 9")
 
 
-def test_defaults_are_there_either_way(house: House, boss: Guest) -> None:
+def test_defaults_are_there_either_way(database: ProtectedDatabase, boss: RoleSession) -> None:
     made = relation("item", {"id": "integer"}, primary_key=("id",))
     more = (
         RelationColumn("state", "text", default="'new'"),
@@ -161,22 +165,24 @@ def test_defaults_are_there_either_way(house: House, boss: Guest) -> None:
         RelationColumn("at", "timestamptz", default="now()"),
         RelationColumn("free", "text"),
     )
-    house.add(replace(made, columns=(*made.columns, *more)))
+    database.add(replace(made, columns=(*made.columns, *more)))
     for number, triggers in enumerate([(), (SILENT,)]):
-        house.change("item", triggers=triggers)
+        database.change("item", triggers=triggers)
         now = "2026-11-17T10:00:00.000000+00:00"
-        guest = house.enter(**{"discreet.now": now})
-        guest.do(f"INSERT INTO item (id) VALUES ({number})")
-        guest.connection.close()
+        session = database.connect(**{"discreet.now": now})
+        session.do(f"INSERT INTO item (id) VALUES ({number})")
+        session.connection.close()
     found = boss.rows("SELECT state, n, free, EXTRACT(YEAR FROM at) = 2026 FROM item")
     assert found == [("new", 2, None, True)] * 2
 
 
 @pytest.mark.parametrize("triggers", [(), (SILENT,)], ids=["directly", "in sets"])
-def test_on_conflict_either_way(house: House, boss: Guest, triggers: tuple[Trigger, ...]) -> None:
-    house.add(relation("item", {"id": "integer", "n": "integer"}, primary_key=("id",)))
+def test_on_conflict_either_way(
+    database: ProtectedDatabase, boss: RoleSession, triggers: tuple[Trigger, ...]
+) -> None:
+    database.add(relation("item", {"id": "integer", "n": "integer"}, primary_key=("id",)))
     boss.do("INSERT INTO item VALUES (1, 10), (2, 20)")
-    house.change("item", triggers=triggers)
+    database.change("item", triggers=triggers)
     nothing = "INSERT INTO item VALUES (2, 0), (3, 30) ON CONFLICT (id) DO NOTHING"
     assert boss.do(nothing) == 1
     assert boss.do("INSERT INTO item VALUES (4, 1), (4, 2) ON CONFLICT DO NOTHING") == 1
@@ -203,16 +209,16 @@ def test_on_conflict_either_way(house: House, boss: Guest, triggers: tuple[Trigg
     ]
 
 
-def test_a_row_policy_holds_of_new_rows(house: House, boss: Guest) -> None:
-    house.add(relation("note", {"id": "integer", "author": "text"}, primary_key=("id",)))
+def test_a_row_policy_holds_of_new_rows(database: ProtectedDatabase, boss: RoleSession) -> None:
+    database.add(relation("note", {"id": "integer", "author": "text"}, primary_key=("id",)))
     boss.do("INSERT INTO note VALUES (1, 'ann'), (2, 'ben')")
-    house.add_role("ann")
+    database.add_role("ann")
     rights = tuple(
         AclEntry(who, "boss", each) for who in ("boss", "ann") for each in TABLE_PRIVILEGES
     )
     own = RowPolicy("own", ("",), using="author = current_user")
-    house.change("note", acl=rights, row_security=True, policies=(own,))
-    ann = house.enter("ann")
+    database.change("note", acl=rights, row_security=True, policies=(own,))
+    ann = database.connect("ann")
     assert ann.do("INSERT INTO note VALUES (3, 'ann')") == 1
     for text in (
         "INSERT INTO note VALUES (4, 'ben')",

@@ -39,7 +39,7 @@ def relation(name: str, types: dict[str, str], **more: Any) -> Relation:
 
 
 def employees(**more: Any) -> Relation:
-    """Return the seed's table."""
+    """Return the textbook's table."""
     return relation(EMPLOYEE, {"name": "text", "salary": "bigint", "perf": "text"}, **more)
 
 
@@ -92,7 +92,7 @@ class World:
         return _sorted(self.connection.query(query))
 
     def show(self, clearance: str, name: str = EMPLOYEE) -> set[str]:
-        """Return what a clearance sees as the seed prints it: each value with its label, then TC."""
+        """Return what a clearance sees as the textbook prints it: each value with its label, then TC."""
         shown: set[str] = set()
         for row in self.see(clearance, name):
             half = len(row) // 2

@@ -1,4 +1,4 @@
-"""Definitions are read as PostgreSQL reads them, and ours and the seed's forms beside them."""
+"""Definitions are read as PostgreSQL reads them, and ours and the textbook's forms beside them."""
 
 from __future__ import annotations
 

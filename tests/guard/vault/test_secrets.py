@@ -99,13 +99,13 @@ def test_passwords_tokens_and_the_door_work_on_sealed_documents(
     set_password(sealed, "alice", "correct horse", now=ACT.at)
     text, _token = create_token(sealed, "alice", now=ACT.at)
     assert find_token(sealed, text, now=ACT.at) is not None
-    door = RuleAuthenticator(
+    authenticator = RuleAuthenticator(
         sealed,
         lambda: Authority(roles={"alice": DatabaseRole("alice", login=True)}),
         journal=[].append,
     )
-    visitor = ClientInfo("alice", "192.0.2.1", is_encrypted=True)
-    assert door.check_password(visitor, "correct horse") == "password"
+    client = ClientInfo("alice", "192.0.2.1", is_encrypted=True)
+    assert authenticator.check_password(client, "correct horse") == "password"
     account = get_account(sealed, "alice")
     documents.close()
     left = raw_bytes(tmp_path / "data")

@@ -1,4 +1,4 @@
-"""A plain hash is refused with its price; the seeds' taxi medallions show it."""
+"""A plain hash is refused with its price; the published examples' taxi medallions show it."""
 
 from __future__ import annotations
 

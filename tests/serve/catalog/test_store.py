@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import duckdb
 import pytest
-from tests.insisting import insisting
+from tests.keep_cancelling import keep_cancelling
 from tests.serve.catalog.example import AUTHORITY, client, hospital, parsed
 
 from discreet.errors import StatementFailed
@@ -76,7 +76,7 @@ def test_a_long_question_can_be_interrupted():
     heavy = parsed(
         "SELECT count(*) FROM pg_attribute a, pg_attribute b, pg_attribute c WHERE a.attname || b.attname < c.attname"
     )
-    with pytest.raises(StatementFailed) as failure, insisting(asked.catalog.interrupt):
+    with pytest.raises(StatementFailed) as failure, keep_cancelling(asked.catalog.interrupt):
         asked.catalog.run(heavy)
     assert failure.value.sqlstate == "57014"
 

@@ -11,7 +11,7 @@ import psycopg
 import pytest
 from psycopg import errors
 from psycopg.rows import dict_row
-from tests.insisting import insisting
+from tests.keep_cancelling import keep_cancelling
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -150,7 +150,7 @@ def test_rows_are_copied_out(connection: psycopg.Connection, people: str, option
 
 def test_what_runs_is_canceled(connection: psycopg.Connection, people: str):
     sql = f"select count(*) from {people} a, {people} b, {people} c, {people} d where a.id + b.id = c.id * d.id"
-    with pytest.raises(errors.QueryCanceled), insisting(connection.cancel_safe, every=0.5):
+    with pytest.raises(errors.QueryCanceled), keep_cancelling(connection.cancel_safe, every=0.5):
         connection.execute(sql.encode())
     connection.rollback()
     assert connection.execute("select 1").fetchone() == (1,)

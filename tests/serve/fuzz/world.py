@@ -87,9 +87,9 @@ class World:
     def session(self, user: str) -> GatewaySession:
         """Return the session of a user."""
         if user not in self.sessions:
-            visitor = ClientInfo(user, "127.0.0.1", is_local=True, is_encrypted=True)
+            client = ClientInfo(user, "127.0.0.1", is_local=True, is_encrypted=True)
             given = {"discreet.epsilon": "0.5"}
-            self.sessions[user] = self.opened.server.open_session(visitor, given, "test")
+            self.sessions[user] = self.opened.server.open_session(client, given, "test")
         return self.sessions[user]
 
     def leaked(self, user: str, told: str) -> set[str]:

@@ -89,7 +89,7 @@ def connect() -> Callable[..., Client]:
     """Return how somebody who was let in gets a session."""
 
     def enter(opened: OpenedServer, user: str = "admin", **parameters: str) -> Client:
-        visitor = ClientInfo(user, "127.0.0.1", is_local=True, is_encrypted=True)
-        return Client(opened.server.open_session(visitor, parameters, "test"))
+        client = ClientInfo(user, "127.0.0.1", is_local=True, is_encrypted=True)
+        return Client(opened.server.open_session(client, parameters, "test"))
 
     return enter

@@ -1,4 +1,4 @@
-"""The seed's inference attacks against the seed's controls: what each stops, and what passes it."""
+"""The textbook's inference attacks against the textbook's controls: what each stops, and what passes it."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def admin(server: OpenedServer, connect: Callable[..., Client]) -> Client:
 def eve(
     admin: Client, server: OpenedServer, connect: Callable[..., Client]
 ) -> Callable[[str], Client]:
-    """Return the seed's adversary under a control."""
+    """Return the textbook's adversary under a control."""
 
     def under(rules: str, user: str = "eve") -> Client:
         admin.run(f"CREATE CONTROL seed ON employee TO analysts WITH ({rules})")
@@ -63,7 +63,7 @@ def refusal(client: Client, text: str, *values: object) -> StatementFailed:
 
 
 def tracked(client: Client) -> int:
-    """The seed's tracker: somebody or a crowd, somebody or the rest, less everybody."""
+    """The textbook's tracker: somebody or a crowd, somebody or the rest, less everybody."""
     return value(client, CROWD) + value(client, REST) - value(client, SUM)
 
 

@@ -45,8 +45,8 @@ class Served:
 
     def run(self, step: Step) -> str:
         if step.user not in self.sessions:
-            visitor = ClientInfo(step.user, "127.0.0.1", is_local=True)
-            self.sessions[step.user] = self.server.open_session(visitor, {}, "test")
+            client = ClientInfo(step.user, "127.0.0.1", is_local=True)
+            self.sessions[step.user] = self.server.open_session(client, {}, "test")
         session = self.sessions[step.user]
         texts = ["BEGIN", *([f"SET ROLE {step.role}"] if step.role else []), step.sql]
         texts += ["ROLLBACK" if step.relation is not None else "COMMIT"]

@@ -13,7 +13,7 @@ AGAIN = "DROP ROLE alice; CREATE USER alice"
 QUESTION = "SET discreet.epsilon = 0.5; SELECT count(*) FROM patients"
 
 
-def _visitor(user: str) -> ClientInfo:
+def _client_info(user: str) -> ClientInfo:
     return ClientInfo(user, "127.0.0.1", is_local=True, is_encrypted=True)
 
 
@@ -65,9 +65,9 @@ def test_a_session_does_not_go_on_as_another_role_of_the_name_that_it_set(admin,
 
 
 def test_a_login_that_was_under_way_is_not_one_of_the_new_user(admin, server):
-    visitor = server.authenticator.recognize(_visitor("alice"))
+    client = server.authenticator.recognize(_client_info("alice"))
     admin.run(f"{AGAIN}; GRANT SELECT ON t TO alice")
-    session = server.server.open_session(visitor, {}, "test")
+    session = server.server.open_session(client, {}, "test")
     with pytest.raises(AccessDenied):
         session.prepare(session.split("SELECT id FROM t")[0])
 
@@ -76,28 +76,30 @@ def test_a_password_and_tokens_are_not_those_of_the_next_user_of_the_name(admin,
     documents, clock = server.server.vault.documents, server.server.clock
     admin.run(f"ALTER ROLE alice PASSWORD '{PASSWORD}'")
     token, _ = create_token(documents, "alice", now=clock())
-    assert server.authenticator.check_password(_visitor("alice"), PASSWORD) == "password"
+    assert server.authenticator.check_password(_client_info("alice"), PASSWORD) == "password"
     kept = [(kind, "alice", documents.get(kind, "alice")) for kind in ("credential",)]
     kept += [("token", name, documents.get("token", name)) for name in documents.names("token")]
     admin.run(AGAIN)
     for kind, name, body in kept:  # as a crash between the two commits would leave them
         documents.put(kind, name, body)
     with pytest.raises(LoginFailed):
-        server.authenticator.check_password(_visitor("alice"), PASSWORD)
+        server.authenticator.check_password(_client_info("alice"), PASSWORD)
     with pytest.raises(LoginFailed):
-        server.authenticator.check_token(_visitor(""), token)
+        server.authenticator.check_token(_client_info(""), token)
     admin.run("ALTER ROLE alice PASSWORD 'another long one'")
-    assert server.authenticator.check_password(_visitor("alice"), "another long one") == "password"
+    assert (
+        server.authenticator.check_password(_client_info("alice"), "another long one") == "password"
+    )
 
 
 def test_a_renamed_user_keeps_the_password_and_tokens(admin, server):
     admin.run(f"ALTER ROLE alice PASSWORD '{PASSWORD}'")
     token, _ = create_token(server.server.vault.documents, "alice", now=server.server.clock())
     admin.run("ALTER ROLE alice RENAME TO bob; CREATE USER alice")
-    assert server.authenticator.check_password(_visitor("bob"), PASSWORD) == "password"
-    assert server.authenticator.check_token(_visitor(""), token).user == "bob"
+    assert server.authenticator.check_password(_client_info("bob"), PASSWORD) == "password"
+    assert server.authenticator.check_token(_client_info(""), token).user == "bob"
     with pytest.raises(LoginFailed):
-        server.authenticator.check_password(_visitor("alice"), PASSWORD)
+        server.authenticator.check_password(_client_info("alice"), PASSWORD)
 
 
 @pytest.mark.parametrize(
@@ -111,7 +113,7 @@ def test_a_renamed_user_keeps_the_password_and_tokens(admin, server):
 def test_what_a_savepoint_undoes_leaves_passwords_alone(admin, server, undone, is_kept):
     admin.run(f"ALTER ROLE alice PASSWORD '{PASSWORD}'")
     admin.run(f"BEGIN; SAVEPOINT s; {undone}; ROLLBACK TO s; COMMIT")
-    assert server.authenticator.check_password(_visitor("alice"), PASSWORD) == "password"
+    assert server.authenticator.check_password(_client_info("alice"), PASSWORD) == "password"
 
 
 @pytest.fixture

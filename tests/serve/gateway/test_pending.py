@@ -14,9 +14,9 @@ class Crash(BaseException):
 
 
 @contextmanager
-def crashing(house):
+def crashing(server):
     """Let the next change of rights stop after the engine has committed, as `kill -9` would."""
-    control, changing = house.control, house.control.changing
+    control, changing = server.control, server.control.changing
 
     @contextmanager
     def cut_off(*arguments, **words):
@@ -116,8 +116,8 @@ def test_an_import_that_was_cut_off_is_finished(open_server, connect, monkeypatc
 
     real = startup._import_table
 
-    def cut_off(house, table):
-        real(house, table)
+    def cut_off(server, table):
+        real(server, table)
         raise KeyboardInterrupt
 
     monkeypatch.setattr(startup, "_import_table", cut_off)

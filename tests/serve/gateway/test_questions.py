@@ -7,7 +7,7 @@ from contextlib import closing
 from datetime import UTC, datetime
 
 import pytest
-from tests.insisting import insisting
+from tests.keep_cancelling import keep_cancelling
 
 from discreet.errors import AccessDenied, BudgetExceeded, DiscreetError, StatementFailed
 from discreet.guard.control import ControlStore
@@ -144,7 +144,7 @@ def test_a_question_is_ended_by_a_cancel_or_by_its_time_limit(small, ann):
         if small.server.ledger.accounts():  # it is charged
             ann.session.cancel()
 
-    with pytest.raises(StatementFailed, match="due to user request"), insisting(cancel):
+    with pytest.raises(StatementFailed, match="due to user request"), keep_cancelling(cancel):
         ann.run(endless)
     ann.run("SET statement_timeout = '200ms'")
     with pytest.raises(StatementFailed, match="due to statement timeout"):

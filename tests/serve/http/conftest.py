@@ -50,9 +50,9 @@ class Web:
 
     def token(self, user: str, *scopes: str) -> str:
         """Return a new token of a user."""
-        house = self.opened.server
+        server = self.opened.server
         text, _ = create_token(
-            house.vault.documents, user, now=house.clock(), scopes=scopes or ("query",)
+            server.vault.documents, user, now=server.clock(), scopes=scopes or ("query",)
         )
         return text
 
@@ -97,8 +97,8 @@ def served(opened: OpenedServer) -> Iterator[Web]:
     for statement in session.split(RIGHTS):
         session.run(session.prepare(statement))
     session.close()
-    house = opened.server
-    set_password(house.vault.documents, "clerk", PASSWORD, now=house.clock())
+    server = opened.server
+    set_password(server.vault.documents, "clerk", PASSWORD, now=server.clock())
     ports: list[int] = []
     loop, is_open = asyncio.new_event_loop(), threading.Event()
     stop = asyncio.Event()
@@ -118,4 +118,4 @@ def served(opened: OpenedServer) -> Iterator[Web]:
     loop.call_soon_threadsafe(stop.set)
     thread.join(PATIENCE)
     loop.close()
-    house.close()
+    server.close()

@@ -138,17 +138,17 @@ def test_slow_statements_of_many_users_leave_threads_for_others(first_start, tmp
     )
     starting = served(open_server(settings))
     web = next(starting)
-    house, is_over = web.opened.server, threading.Event()
+    server, is_over = web.opened.server, threading.Event()
     users = [f"u{number}" for number in range(6)]
     assert web.ask("; ".join(f"CREATE USER {user}" for user in users), "admin").status_code == 200
-    opening = house.open_session
+    opening = server.open_session
 
-    def slowly(visitor, *rest):
-        if visitor.user in users:
+    def slowly(client, *rest):
+        if client.user in users:
             is_over.wait(3 * PATIENCE)
-        return opening(visitor, *rest)
+        return opening(client, *rest)
 
-    monkeypatch.setattr(house, "open_session", slowly)
+    monkeypatch.setattr(server, "open_session", slowly)
     tokens = [web.token(user) for user in users]
     threads = [
         threading.Thread(target=send, args=(web, token)) for token in tokens for _ in range(8)

@@ -42,22 +42,22 @@ class OneExchange(ScramConversation):
         return signature
 
 
-class SimpleDoor:
+class SimpleAuthenticator:
     """Everybody's password is the same; `clear` is asked in clear, `trusted` is not asked, `banned` not let in."""
 
-    def recognize(self, visitor: ClientInfo) -> ClientInfo:
-        return visitor
+    def recognize(self, client: ClientInfo) -> ClientInfo:
+        return client
 
     def authenticate(
-        self, visitor: ClientInfo
+        self, client: ClientInfo
     ) -> AuthenticationOk | ScramChallenge | PasswordChallenge:
-        if visitor.user == "banned":
+        if client.user == "banned":
             raise LoginFailed("no way in", sqlstate="28000")
-        if visitor.user == "trusted" or visitor.certificate is not None:
-            return AuthenticationOk("certificate" if visitor.certificate else "trust")
-        if visitor.user == "clear":
+        if client.user == "trusted" or client.certificate is not None:
+            return AuthenticationOk("certificate" if client.certificate else "trust")
+        if client.user == "clear":
             return PasswordChallenge(self._check)
-        return ScramChallenge(OneExchange(VERIFIER, binding=visitor.binding))
+        return ScramChallenge(OneExchange(VERIFIER, binding=client.binding))
 
     def _check(self, password: str) -> str:
         if password != PASSWORD:
@@ -76,7 +76,7 @@ class Served:
     database: str = "hospital"
     authority: Path | None = None  # who signed the server's certificate
     sessions: list[PlainSession] = field(default_factory=list)
-    visitors: list[tuple[ClientInfo, dict[str, str], str]] = field(default_factory=list)
+    clients: list[tuple[ClientInfo, dict[str, str], str]] = field(default_factory=list)
     server: Any = None
     loop: Any = None
 
@@ -104,12 +104,12 @@ def serving(
     served = Served(host="", port=0, authority=authority)
 
     def open_session(
-        visitor: ClientInfo, parameters: Mapping[str, str], method: str
+        client: ClientInfo, parameters: Mapping[str, str], method: str
     ) -> PlainSession:
-        served.visitors.append((visitor, dict(parameters), method))
+        served.clients.append((client, dict(parameters), method))
         own = {"TimeZone": parameters.get("TimeZone", "UTC")}
         name = parameters.get("application_name", "")
-        session = PlainSession(visitor.user, database.cursor(), {**own, "application_name": name})
+        session = PlainSession(client.user, database.cursor(), {**own, "application_name": name})
         served.sessions.append(session)
         return session
 
@@ -119,7 +119,7 @@ def serving(
 
     async def start() -> None:
         server = PgServer(
-            door=SimpleDoor(),
+            authenticator=SimpleAuthenticator(),
             open_session=open_session,
             tls=tls,
             require_tls=require_tls,

@@ -54,10 +54,10 @@ def test_zero_bytes_cannot_break_a_message():
 
 
 def test_every_sqlstate_of_this_room_is_in_the_reference():
-    room = Path(as_statement_failed.__code__.co_filename).parent
+    package = Path(as_statement_failed.__code__.co_filename).parent
     used = {
         state
-        for path in room.glob("*.py")
+        for path in package.glob("*.py")
         for state in re.findall(r'"([0-9A-Z]{2}[0-9A-Z]{3})"', path.read_text("utf-8"))
         if re.fullmatch(r"(?:\d\d|XX|F0|0A|P0)[0-9A-Z]{3}", state)
     }

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import psycopg
 import pytest
-from tests.insisting import insisting
+from tests.keep_cancelling import keep_cancelling
 from tests.serve.pg.raw import (
     PATIENCE,
     SYNC,
@@ -65,7 +65,7 @@ def cancel(served: Served, key: bytes) -> None:
 def test_what_runs_is_canceled_by_whoever_has_the_key(served: Served, raw: Raw):
     raw.send(query("sleep"))
     assert wait_for(lambda: "sleep" in served.sessions[-1].ran)
-    with insisting(lambda: cancel(served, raw.key)):
+    with keep_cancelling(lambda: cancel(served, raw.key)):
         assert failure(raw.until("Z")) == "57014"
     assert rows(raw.ask(query("select 1"))) == [[b"1"]]
 
@@ -81,7 +81,7 @@ def test_a_wrong_key_cancels_nothing(served: Served, raw: Raw):
     with pytest.raises(TimeoutError):
         raw.message()
     raw.socket.settimeout(PATIENCE)
-    with insisting(lambda: cancel(served, raw.key)):
+    with keep_cancelling(lambda: cancel(served, raw.key)):
         assert failure(raw.until("Z")) == "57014"
 
 
@@ -248,7 +248,7 @@ def test_statements_of_others_do_not_wait_for_a_long_one():
         with inside(served) as quick:
             assert rows(quick.ask(query("select 1"))) == [[b"1"]]
         for raw in busy:
-            with insisting(lambda raw=raw: cancel(served, raw.key)):
+            with keep_cancelling(lambda raw=raw: cancel(served, raw.key)):
                 assert failure(raw.until("Z")) == "57014"
 
 

@@ -135,8 +135,8 @@ def test_invalid_utf8_in_the_start_is_22021(served: Served):
 def test_options_of_the_start_reach_the_session(served: Served):
     with knocking(served) as raw:
         raw.login(options="-c search_path=a,b --statement-timeout=5", database="d", DateStyle="ISO")
-    visitor, parameters, method = served.visitors[-1]
-    assert (visitor.user, visitor.database, visitor.is_local, visitor.is_encrypted) == (
+    client, parameters, method = served.clients[-1]
+    assert (client.user, client.database, client.is_local, client.is_encrypted) == (
         "trusted",
         "d",
         True,
@@ -205,7 +205,7 @@ def test_a_malformed_first_message_of_scram_is_refused(served: Served, body: byt
 def test_the_right_password_opens(served: Served):
     with psycopg.connect(served.conninfo) as connection:
         assert connection.execute("select 1").fetchone() == (1,)
-    assert served.visitors[-1][2] == "scram-sha-256"
+    assert served.clients[-1][2] == "scram-sha-256"
 
 
 @pytest.mark.parametrize("user", ["alice", "clear"])
@@ -261,7 +261,7 @@ def test_a_file_serves_who_is_on_this_machine(tmp_path_factory: pytest.TempPathF
         assert raw.send(SSL_REQUEST).take(1) == b"N"
         raw.login()
         assert rows(raw.ask(query("select 42"))) == [[b"42"]]
-        assert served.visitors[-1][0].address == "local"
+        assert served.clients[-1][0].address == "local"
     assert list(folder.iterdir()) == []
 
 

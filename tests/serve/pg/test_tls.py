@@ -61,34 +61,34 @@ def test_a_client_that_checks_everything_comes_in_by_scram_plus(secure: Served):
     with psycopg.connect(secure.conninfo + " channel_binding=require") as connection:
         assert connection.execute("select 1").fetchone() == (1,)
         assert connection.pgconn.ssl_in_use
-    visitor, _, method = secure.visitors[-1]
+    client, _, method = secure.clients[-1]
     assert method == "scram-sha-256-plus"
-    assert visitor.is_encrypted
-    assert visitor.binding is not None
-    assert visitor.certificate is None
+    assert client.is_encrypted
+    assert client.binding is not None
+    assert client.certificate is None
 
 
 def test_a_client_that_cannot_bind_comes_in_by_scram(secure: Served):
     with psycopg.connect(secure.conninfo + " channel_binding=disable") as connection:
         assert connection.execute("select 1").fetchone() == (1,)
-    assert secure.visitors[-1][2] == "scram-sha-256"
+    assert secure.clients[-1][2] == "scram-sha-256"
 
 
 def test_a_certificate_that_the_authority_signed_reaches_the_door(secure: Served, authority: Path):
     shown = f" user=bob sslcert={authority}/bob.crt sslkey={authority}/bob.key"
     with psycopg.connect(secure.conninfo + shown):
         pass
-    visitor, _, method = secure.visitors[-1]
+    client, _, method = secure.clients[-1]
     expected = ssl.PEM_cert_to_DER_cert((authority / "bob.crt").read_text())
-    assert (visitor.certificate, method) == (expected, "certificate")
+    assert (client.certificate, method) == (expected, "certificate")
 
 
 def test_a_certificate_that_a_stranger_signed_does_not(secure: Served, authority: Path):
-    before = len(secure.visitors)
+    before = len(secure.clients)
     shown = f" user=bob sslcert={authority}/stranger.crt sslkey={authority}/stranger.key"
     with pytest.raises(psycopg.OperationalError):
         psycopg.connect(secure.conninfo + shown)
-    assert len(secure.visitors) == before
+    assert len(secure.clients) == before
 
 
 def test_words_in_clear_are_refused(secure: Served):

@@ -69,12 +69,12 @@ class PasswordChallenge:
 class Authenticator(Protocol):
     """Decides how a client authenticates, and records every decision in the journal."""
 
-    def recognize(self, visitor: ClientInfo) -> ClientInfo:
+    def recognize(self, client: ClientInfo) -> ClientInfo:
         """Return the client with the identity of the role that has their name now, if any."""
         ...
 
     def authenticate(
-        self, visitor: ClientInfo
+        self, client: ClientInfo
     ) -> AuthenticationOk | ScramChallenge | PasswordChallenge:
         """Return the request for credentials; unknown users get the same as known ones.
 

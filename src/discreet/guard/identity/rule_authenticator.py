@@ -35,7 +35,7 @@ _OWN_SECRET = "door"  # noqa: S105 (its name)
 class LoginDecision:
     """A decision about a client and its true reason, for the journal alone."""
 
-    visitor: ClientInfo
+    client: ClientInfo
     user: str
     method: str
     is_admitted: bool
@@ -65,73 +65,73 @@ class RuleAuthenticator:
         self._secret = _own_secret(documents)
         self._lockout = Lockout(documents, secret=self._secret, limits=self._settings.limits)
 
-    def recognize(self, visitor: ClientInfo) -> ClientInfo:
+    def recognize(self, client: ClientInfo) -> ClientInfo:
         """Return the client with the identity of the role that has their name now, if any."""
-        return replace(visitor, identity=self._authority().identity_of(visitor.user))
+        return replace(client, identity=self._authority().identity_of(client.user))
 
     def authenticate(
-        self, visitor: ClientInfo
+        self, client: ClientInfo
     ) -> AuthenticationOk | ScramChallenge | PasswordChallenge:
         """Return the request for credentials of a client of the PostgreSQL protocol."""
-        method = self._choose_method(visitor)
-        self._require_wire(visitor, method)
-        if visitor.certificate is not None and method in ("auto", "certificate"):
-            admitted = self._check_certificate(visitor, is_required=method == "certificate")
+        method = self._choose_method(client)
+        self._require_wire(client, method)
+        if client.certificate is not None and method in ("auto", "certificate"):
+            admitted = self._check_certificate(client, is_required=method == "certificate")
             if admitted is not None:
                 return admitted
         if method in ("certificate", "reject"):
-            raise self._refuse(visitor, method, f"the rules say {method}")
-        if self._is_asked_by_directory(visitor.user, method):
-            self._require_encrypted(visitor)
-            return PasswordChallenge(lambda password: self._check_directory(visitor, password))
-        return ScramChallenge(_RuleScramExchange(self, visitor))
+            raise self._refuse(client, method, f"the rules say {method}")
+        if self._is_asked_by_directory(client.user, method):
+            self._require_encrypted(client)
+            return PasswordChallenge(lambda password: self._check_directory(client, password))
+        return ScramChallenge(_RuleScramExchange(self, client))
 
-    def check_password(self, visitor: ClientInfo, password: str) -> str:
+    def check_password(self, client: ClientInfo, password: str) -> str:
         """Return the method by which a password in clear, as HTTP sends it, is correct.
 
         Raises:
             LoginFailed: it is wrong, or its user may not log in.
         """
-        method = self._choose_method(visitor)
-        self._require_wire(visitor, method)
+        method = self._choose_method(client)
+        self._require_wire(client, method)
         if method in ("certificate", "reject"):
-            raise self._refuse(visitor, method, f"the rules say {method}")
-        if self._is_asked_by_directory(visitor.user, method):
-            self._require_encrypted(visitor)
-            return self._check_directory(visitor, password)
-        account = self._get_account(visitor.user)
-        is_right = self._is_password_of(account, visitor.user, password)
-        self._settle_attempt(visitor, "password", is_right=is_right, expires=account.expires)
+            raise self._refuse(client, method, f"the rules say {method}")
+        if self._is_asked_by_directory(client.user, method):
+            self._require_encrypted(client)
+            return self._check_directory(client, password)
+        account = self._get_account(client.user)
+        is_right = self._is_password_of(account, client.user, password)
+        self._settle_attempt(client, "password", is_right=is_right, expires=account.expires)
         if account.hashed is not None and passwords.is_outdated(account.hashed):
             renew_hash(
-                self._documents, self._account_key(visitor.user), password, outdated=account.hashed
+                self._documents, self._account_key(client.user), password, outdated=account.hashed
             )
         return "password"
 
-    def check_token(self, visitor: ClientInfo, token: str) -> tokens.ApiToken:
+    def check_token(self, client: ClientInfo, token: str) -> tokens.ApiToken:
         """Return the token's record and its user's name; the client's own name is ignored.
 
         Raises:
             LoginFailed: it is unknown, revoked or expired, or its user may not log in.
         """
-        self._require_wire(visitor, "auto")
+        self._require_wire(client, "auto")
         now = self._clock()
         found = tokens.find_token(self._documents, token, now=now)
-        is_blocked = self._lockout.is_address_blocked(visitor.address, now=now)
+        is_blocked = self._lockout.is_address_blocked(client.address, now=now)
         role = None if found is None else self._authority().role_of(found.user)
         user = "" if role is None else role.name
         why_not = "no such token" if found is None else self._why_not(user, now=now)
-        method = self._choose_method(replace(visitor, user=user))
+        method = self._choose_method(replace(client, user=user))
         if method in ("certificate", "reject"):  # rules apply to tokens, too
             why_not = why_not or f"the rules say {method}"
         if found is None and not is_blocked:
-            self._lockout.fail_address(visitor.address, now=now)
+            self._lockout.fail_address(client.address, now=now)
         if found is None or why_not or is_blocked:
             reason = why_not or "too many failures from this address"
-            self._record_decision(visitor, "token", is_admitted=False, reason=reason, user=user)
+            self._record_decision(client, "token", is_admitted=False, reason=reason, user=user)
             raise LoginFailed("token authentication failed", sqlstate="28000")
         self._record_decision(
-            visitor, "token", is_admitted=True, reason=f"token {found.id}", user=user
+            client, "token", is_admitted=True, reason=f"token {found.id}", user=user
         )
         return replace(found, user=user)
 
@@ -141,62 +141,62 @@ class RuleAuthenticator:
         return self._get_account(user).verifier or mock
 
     def decide_login(
-        self, visitor: ClientInfo, method: str, *, proven: scram.Verifier | None
+        self, client: ClientInfo, method: str, *, proven: scram.Verifier | None
     ) -> None:
         """Admit a client that has proven to know a password, or raise `LoginFailed`."""
-        account = self._get_account(visitor.user)
+        account = self._get_account(client.user)
         # A password that was changed meanwhile no longer counts.
         is_right = proven is not None and proven == account.verifier
-        self._settle_attempt(visitor, method, is_right=is_right, expires=account.expires)
+        self._settle_attempt(client, method, is_right=is_right, expires=account.expires)
 
-    def record_failure(self, visitor: ClientInfo, method: str, reason: str) -> None:
+    def record_failure(self, client: ClientInfo, method: str, reason: str) -> None:
         """Record an exchange in the journal that ended before a proof."""
-        self._record_decision(visitor, method, is_admitted=False, reason=reason)
+        self._record_decision(client, method, is_admitted=False, reason=reason)
 
-    def _choose_method(self, visitor: ClientInfo) -> Method:
-        return self._settings.method(visitor)
+    def _choose_method(self, client: ClientInfo) -> Method:
+        return self._settings.method(client)
 
-    def _require_wire(self, visitor: ClientInfo, method: Method) -> None:
+    def _require_wire(self, client: ClientInfo, method: Method) -> None:
         """Refuse a connection that others could read."""
-        if visitor.is_encrypted or visitor.is_local or not self._settings.requires_tls:
+        if client.is_encrypted or client.is_local or not self._settings.requires_tls:
             return
-        self._record_decision(visitor, method, is_admitted=False, reason="no TLS")
+        self._record_decision(client, method, is_admitted=False, reason="no TLS")
         raise LoginFailed(
             "this server takes connections under TLS only (sslmode=require)", sqlstate="28000"
         )
 
-    def _require_encrypted(self, visitor: ClientInfo) -> None:
+    def _require_encrypted(self, client: ClientInfo) -> None:
         """Refuse to request a directory's password without TLS, even from this machine.
 
         It is sent in clear, and gives access to more than this server.
         """
-        if not visitor.is_encrypted:
-            self._record_decision(visitor, "ldap", is_admitted=False, reason="no TLS")
+        if not client.is_encrypted:
+            self._record_decision(client, "ldap", is_admitted=False, reason="no TLS")
             raise LoginFailed(
                 "passwords of the directory are taken under TLS only (sslmode=require)",
                 sqlstate="28000",
             )
 
     def _check_certificate(
-        self, visitor: ClientInfo, *, is_required: bool
+        self, client: ClientInfo, *, is_required: bool
     ) -> AuthenticationOk | None:
         """Admit a client with the user's certificate; None if a password may be used instead."""
         now = self._clock()
         try:
             name = match_certificate(
-                visitor.certificate or b"",
-                visitor.user,
-                names=mapped_names(self._documents, self._account_key(visitor.user)),
+                client.certificate or b"",
+                client.user,
+                names=mapped_names(self._documents, self._account_key(client.user)),
                 now=now,
             )
         except LoginFailed:
             if is_required:
-                raise self._refuse(visitor, "certificate", "another user's certificate") from None
+                raise self._refuse(client, "certificate", "another user's certificate") from None
             return None
-        why_not = self._why_not(visitor.user, now=now)
+        why_not = self._why_not(client.user, now=now)
         if why_not:
-            raise self._refuse(visitor, "certificate", why_not)
-        self._record_decision(visitor, "certificate", is_admitted=True, reason=name)
+            raise self._refuse(client, "certificate", why_not)
+        self._record_decision(client, "certificate", is_admitted=True, reason=name)
         return AuthenticationOk("certificate")
 
     def _is_asked_by_directory(self, user: str, method: Method) -> bool:
@@ -210,21 +210,21 @@ class RuleAuthenticator:
         name = b"directory\0" + user.encode("utf-8", "surrogatepass")
         return bool(hmac.digest(self._secret, name, "sha256")[0] & 1)
 
-    def _check_directory(self, visitor: ClientInfo, password: str) -> str:
+    def _check_directory(self, client: ClientInfo, password: str) -> str:
         """Return `ldap` if the directory accepts the password and, by groups, the user."""
         found, reason = None, "wrong password, or in none of the groups"
         if self._settings.directory is None:
             reason = "no directory is set"
         else:
             try:
-                found = ask_directory(self._settings.directory, visitor.user, password)
+                found = ask_directory(self._settings.directory, client.user, password)
             except StoreFailed as error:
                 reason = str(error)
         groups = {} if self._settings.directory is None else self._settings.directory.groups
         is_right = found is not None
-        if found is not None and groups and not self._is_in_one_of(visitor.user, found.roles):
+        if found is not None and groups and not self._is_in_one_of(client.user, found.roles):
             is_right, reason = False, "in none of the roles that the groups stand for"
-        self._settle_attempt(visitor, "ldap", is_right=is_right, reason=reason)
+        self._settle_attempt(client, "ldap", is_right=is_right, reason=reason)
         return "ldap"
 
     def _is_in_one_of(self, user: str, roles: tuple[str, ...]) -> bool:
@@ -269,7 +269,7 @@ class RuleAuthenticator:
 
     def _settle_attempt(
         self,
-        visitor: ClientInfo,
+        client: ClientInfo,
         method: str,
         *,
         is_right: bool,
@@ -278,46 +278,46 @@ class RuleAuthenticator:
     ) -> None:
         """Count the attempt, record it in the journal, and raise unless the client may log in."""
         now = self._clock()
-        why_not = self._why_not(visitor.user, now=now, expires=expires)
-        is_known = visitor.user in self._authority().roles
-        attempt = LoginAttempt(visitor.user, visitor.address, is_known=is_known)
+        why_not = self._why_not(client.user, now=now, expires=expires)
+        is_known = client.user in self._authority().roles
+        attempt = LoginAttempt(client.user, client.address, is_known=is_known)
         may_enter = is_right and why_not is None
         if self._lockout.settle(attempt, is_right=may_enter, now=now):
-            self._record_decision(visitor, method, is_admitted=True, reason="right")
+            self._record_decision(client, method, is_admitted=True, reason="right")
             return
         if may_enter:
             why_not = "right, but after too many failures"
-        raise self._refuse(visitor, method, why_not or reason)
+        raise self._refuse(client, method, why_not or reason)
 
-    def _refuse(self, visitor: ClientInfo, method: str, reason: str) -> LoginFailed:
-        self._record_decision(visitor, method, is_admitted=False, reason=reason)
+    def _refuse(self, client: ClientInfo, method: str, reason: str) -> LoginFailed:
+        self._record_decision(client, method, is_admitted=False, reason=reason)
         if method == "certificate":
             return LoginFailed(
-                f'certificate authentication failed for user "{visitor.user}"', sqlstate="28000"
+                f'certificate authentication failed for user "{client.user}"', sqlstate="28000"
             )
-        return LoginFailed(f'password authentication failed for user "{visitor.user}"')
+        return LoginFailed(f'password authentication failed for user "{client.user}"')
 
     def _record_decision(
         self,
-        visitor: ClientInfo,
+        client: ClientInfo,
         method: str,
         *,
         is_admitted: bool,
         reason: str,
         user: str | None = None,
     ) -> None:
-        who = visitor.user if user is None else user
-        self._journal(LoginDecision(visitor, who, method, is_admitted, reason, self._clock()))
+        who = client.user if user is None else user
+        self._journal(LoginDecision(client, who, method, is_admitted, reason, self._clock()))
 
 
 class _RuleScramExchange:
     """A SCRAM conversation with one client; the authenticator decides at its end."""
 
-    def __init__(self, keeper: RuleAuthenticator, visitor: ClientInfo) -> None:
-        self._keeper, self._visitor = keeper, visitor
+    def __init__(self, authenticator: RuleAuthenticator, client: ClientInfo) -> None:
+        self._authenticator, self._client = authenticator, client
         self._choose_method = scram.MECHANISM
-        self._verifier = keeper.verifier(visitor.user)
-        self._conversation = scram.ScramConversation(self._verifier, binding=visitor.binding)
+        self._verifier = authenticator.verifier(client.user)
+        self._conversation = scram.ScramConversation(self._verifier, binding=client.binding)
         self.mechanisms = self._conversation.mechanisms
 
     def first(self, mechanism: str, message: bytes) -> bytes:
@@ -325,7 +325,7 @@ class _RuleScramExchange:
         try:
             answer = self._conversation.first(mechanism, message)
         except LoginFailed as error:
-            self._keeper.record_failure(self._visitor, self._choose_method, str(error))
+            self._authenticator.record_failure(self._client, self._choose_method, str(error))
             raise
         self._choose_method = mechanism
         return answer
@@ -335,10 +335,10 @@ class _RuleScramExchange:
         try:
             is_right, signature = self._conversation.final(message)
         except LoginFailed as error:
-            self._keeper.record_failure(self._visitor, self._choose_method, str(error))
+            self._authenticator.record_failure(self._client, self._choose_method, str(error))
             raise
         proven = self._verifier if is_right else None
-        self._keeper.decide_login(self._visitor, self._choose_method, proven=proven)
+        self._authenticator.decide_login(self._client, self._choose_method, proven=proven)
         return signature
 
 

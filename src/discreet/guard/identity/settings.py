@@ -40,12 +40,12 @@ class AuthenticationRule:
                         f"'{network}' is no network. Write one such as 10.0.0.0/8, or 'local'."
                     ) from None
 
-    def fits(self, visitor: ClientInfo) -> bool:
+    def fits(self, client: ClientInfo) -> bool:
         """Return whether this rule matches the client."""
         return (
-            (not self.users or visitor.user in self.users)
-            and (not self.protocols or visitor.protocol in self.protocols)
-            and (not self.networks or any(_is_in(visitor, each) for each in self.networks))
+            (not self.users or client.user in self.users)
+            and (not self.protocols or client.protocol in self.protocols)
+            and (not self.networks or any(_is_in(client, each) for each in self.networks))
         )
 
 
@@ -60,19 +60,19 @@ class AuthenticationSettings:
     iterations: int = ITERATIONS
     least_length: int = LEAST_LENGTH
 
-    def method(self, visitor: ClientInfo) -> Method:
+    def method(self, client: ClientInfo) -> Method:
         """Return how a client authenticates."""
         for rule in self.rules:
-            if rule.fits(visitor):
+            if rule.fits(client):
                 return rule.method
         return "reject"
 
 
-def _is_in(visitor: ClientInfo, network: str) -> bool:
+def _is_in(client: ClientInfo, network: str) -> bool:
     if network == LOCAL:
-        return visitor.is_local
+        return client.is_local
     try:
-        address = ipaddress.ip_address(visitor.address.partition("%")[0])
+        address = ipaddress.ip_address(client.address.partition("%")[0])
     except ValueError:
         return False
     return (getattr(address, "ipv4_mapped", None) or address) in ipaddress.ip_network(network)

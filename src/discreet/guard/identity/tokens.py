@@ -48,11 +48,11 @@ def create_token(
     scopes: Sequence[str] = ("query",),
     expires: datetime | None = None,
     label: str = "",
-    tell: Callable[[ApiToken], None] = lambda _: None,
+    record: Callable[[ApiToken], None] = lambda _: None,
 ) -> tuple[str, ApiToken]:
     """Return a new token, which is never shown again, and its record.
 
-    `tell` writes it into a journal before the token is valid.
+    `record` writes it into a journal before the token is valid.
     """
     if not scopes or set(scopes) - set(SCOPES):
         raise WrongUsage(f"The scopes of a token are: {', '.join(SCOPES)}.")
@@ -60,7 +60,7 @@ def create_token(
         raise WrongUsage("The token would have expired already. Name a later time.")
     identifier, secret = secrets.token_hex(8), secrets.token_urlsafe(32)
     token = ApiToken(identifier, user, tuple(scopes), now, expires, label=label)
-    tell(token)
+    record(token)
     documents.put(KIND, identifier, {**_token_body(token), "digest": _hash_secret(secret)})
     return f"discreet_{identifier}_{secret}", token
 

@@ -159,13 +159,13 @@ class AuditTrail:
                 kind="login",
                 decision="allowed" if verdict.is_admitted else "denied",
                 user=verdict.user,
-                address=verdict.visitor.address,
-                protocol=verdict.visitor.protocol,
+                address=verdict.client.address,
+                protocol=verdict.client.protocol,
                 reason=f"{verdict.method}: {verdict.reason}",
             )
         )
 
-    def record_act(self, visitor: ClientInfo, what: str, decision: Decision = "allowed") -> None:
+    def record_act(self, client: ClientInfo, what: str, decision: Decision = "allowed") -> None:
         """Record what a client does without a statement, before it is done, or is refused."""
         self.counts[decision] += 1
         self._write(
@@ -173,10 +173,10 @@ class AuditTrail:
                 at=self._clock(),
                 kind="setting",
                 decision=decision,
-                user=visitor.user,
-                role=visitor.user,
-                address=visitor.address,
-                protocol=visitor.protocol,
+                user=client.user,
+                role=client.user,
+                address=client.address,
+                protocol=client.protocol,
                 reason=what,
             )
         )

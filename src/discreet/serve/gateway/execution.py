@@ -37,8 +37,8 @@ from discreet.serve.session import Notice, Outcome, PreparedStatement
 
 _DEFINITIONS = tuple(
     kind
-    for room in (rights, objects)
-    for kind in vars(room).values()
+    for module in (rights, objects)
+    for kind in vars(module).values()
     if isinstance(kind, type) and issubclass(kind, kinds.Statement) and kind is not kinds.Statement
 )
 

@@ -76,12 +76,12 @@ class Server:
         self._memory_monitor = MemoryMonitor(limits.process_bytes, self._abort_for_memory)
 
     def open_session(
-        self, visitor: ClientInfo, parameters: Mapping[str, str], method: str
+        self, client: ClientInfo, parameters: Mapping[str, str], method: str
     ) -> GatewaySession:
         """Return a session for an authenticated client."""
         refuse_suspended(self.control)
         session = GatewaySession(
-            self.context, self.audit, visitor, parameters, on_close=self._unregister_session
+            self.context, self.audit, client, parameters, on_close=self._unregister_session
         )
         try:
             self._register_session(session)

@@ -36,7 +36,7 @@ _STATUS = {
 _STATES = {401: "28000", 404: "02000", 405: "0A000", 408: "57014", 413: "54000", 429: "53400"}
 
 
-def make_app(house: Server, keeper: RuleAuthenticator, *, is_encrypted: bool) -> FastAPI:
+def make_app(server: Server, authenticator: RuleAuthenticator, *, is_encrypted: bool) -> FastAPI:
     """Return the application; it does not listen itself."""
     app = FastAPI(
         title="discreet",
@@ -45,8 +45,10 @@ def make_app(house: Server, keeper: RuleAuthenticator, *, is_encrypted: bool) ->
         docs_url=None,  # its page would load scripts from elsewhere
         redoc_url=None,
     )
-    rate = house.settings.limits.requests_per_minute
-    app.state.desk = AppState(house, keeper, is_encrypted, RateLimiter(rate), RateLimiter(rate))
+    rate = server.settings.limits.requests_per_minute
+    app.state.discreet = AppState(
+        server, authenticator, is_encrypted, RateLimiter(rate), RateLimiter(rate)
+    )
     app.include_router(routes.router)
     app.middleware("http")(_limit_body)
     app.add_middleware(BodyLimiter, fault=_message_response)

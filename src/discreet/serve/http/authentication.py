@@ -46,7 +46,7 @@ class AppState:
 
 def app_state(request: Request) -> AppState:
     """Return the state of a request's application."""
-    return request.app.state.desk
+    return request.app.state.discreet
 
 
 def authenticate_request(
@@ -59,52 +59,52 @@ def authenticate_request(
     Raises:
         LoginFailed: the credentials are wrong.
     """
-    desk = app_state(request)
+    state = app_state(request)
     address = request.client.host if request.client else ""
-    _limit_rate(desk.addresses, address)
+    _limit_rate(state.addresses, address)
     scheme, _, secret = request.headers.get("authorization", "").partition(" ")
     if scheme.lower() == "bearer":
-        found = desk.authenticator.check_token(_client_info(request, ""), secret.strip())
+        found = state.authenticator.check_token(_client_info(request, ""), secret.strip())
         needed = _NEEDED.get(request.url.path, "admin")
-        visitor = desk.authenticator.recognize(_client_info(request, found.user))
+        client = state.authenticator.recognize(_client_info(request, found.user))
         if not {needed, "admin"} & set(found.scopes):
-            raise _record_denial(desk, visitor, f"this token has no scope '{needed}'")
+            raise _record_denial(state, client, f"this token has no scope '{needed}'")
     else:
         user, password = _read_basic_header(scheme, secret)
-        visitor = desk.authenticator.recognize(_client_info(request, user))
-        with desk.checking:
-            desk.authenticator.check_password(visitor, password)
-    _limit_rate(desk.users, visitor.user)
-    if not desk.concurrency.acquire(visitor.user):
+        client = state.authenticator.recognize(_client_info(request, user))
+        with state.checking:
+            state.authenticator.check_password(client, password)
+    _limit_rate(state.users, client.user)
+    if not state.concurrency.acquire(client.user):
         raise HTTPException(429, "too many requests at once", headers={"Retry-After": "1"})
     try:
-        yield visitor
+        yield client
     finally:
-        desk.concurrency.release(visitor.user)
+        state.concurrency.release(client.user)
 
 
 AuthenticatedClient = Annotated[ClientInfo, Depends(authenticate_request)]
 
 
-def authenticate_superuser(request: Request, visitor: AuthenticatedClient) -> ClientInfo:
+def authenticate_superuser(request: Request, client: AuthenticatedClient) -> ClientInfo:
     """Return the user, if nothing is hidden from them: others' activity would reveal hidden rows.
 
     Raises:
         AccessDenied: they are not a superuser.
     """
-    desk = app_state(request)
-    role = desk.server.control.authority().roles.get(visitor.user)
+    state = app_state(request)
+    role = state.server.control.authority().roles.get(client.user)
     if role is None or not role.superuser:
-        raise _record_denial(desk, visitor, "only superusers may see the activity of all users")
-    return visitor
+        raise _record_denial(state, client, "only superusers may see the activity of all users")
+    return client
 
 
 SuperuserClient = Annotated[ClientInfo, Depends(authenticate_superuser)]
 
 
-def _record_denial(desk: AppState, visitor: ClientInfo, words: str) -> AccessDenied:
+def _record_denial(state: AppState, client: ClientInfo, words: str) -> AccessDenied:
     """Return a refusal that is recorded in the journal."""
-    desk.server.audit.record_act(visitor, words, "denied")
+    state.server.audit.record_act(client, words, "denied")
     return AccessDenied(words)
 
 

@@ -49,10 +49,10 @@ router = APIRouter()
 
 @router.post("/v1/query", responses=_FAULTS, summary="Run SQL")
 def run_query(
-    request: Request, body: bodies.QueryRequest, visitor: AuthenticatedClient
+    request: Request, body: bodies.QueryRequest, client: AuthenticatedClient
 ) -> bodies.QueryResponse:
     """Run statements as one transaction; the response is the last one's."""
-    session = app_state(request).server.open_session(visitor, body.settings, "http")
+    session = app_state(request).server.open_session(client, body.settings, "http")
     try:
         return _query_response(*_run(session, body))
     finally:
@@ -60,27 +60,27 @@ def run_query(
 
 
 @router.get("/v1/tokens", responses=_FAULTS, summary="Your tokens")
-def list_own_tokens(request: Request, visitor: AuthenticatedClient) -> list[bodies.TokenInfo]:
+def list_own_tokens(request: Request, client: AuthenticatedClient) -> list[bodies.TokenInfo]:
     """List your tokens, without the secrets."""
     control = app_state(request).server.vault.documents
-    return [_token_info(token) for token in tokens.list_api_tokens(control, _token_holder(visitor))]
+    return [_token_info(token) for token in tokens.list_api_tokens(control, _token_holder(client))]
 
 
 @router.post("/v1/tokens", responses=_FAULTS, status_code=201, summary="Create a token")
 def create_own_token(
-    request: Request, wish: bodies.TokenRequest, visitor: AuthenticatedClient
+    request: Request, body: bodies.TokenRequest, client: AuthenticatedClient
 ) -> bodies.CreatedToken:
     """Create a token for yourself; it is shown only once."""
-    house = app_state(request).server
-    now = house.clock()
-    expires = now + timedelta(days=wish.days)
+    server = app_state(request).server
+    now = server.clock()
+    expires = now + timedelta(days=body.days)
     text, made = tokens.create_token(
-        house.vault.documents,
-        _token_holder(visitor),
+        server.vault.documents,
+        _token_holder(client),
         now=now,
         expires=expires,
-        label=wish.label,
-        tell=lambda token: house.audit.record_act(visitor, f"make {token}"),
+        label=body.label,
+        record=lambda token: server.audit.record_act(client, f"make {token}"),
     )
     return bodies.CreatedToken(id=made.id, token=text, expires=expires.isoformat())
 
@@ -91,23 +91,23 @@ def create_own_token(
 def revoke_own_token(
     request: Request,
     identifier: Annotated[str, Path(pattern="^[0-9a-f]{16}$")],
-    visitor: AuthenticatedClient,
+    client: AuthenticatedClient,
 ) -> None:
     """Revoke one of your tokens."""
-    house = app_state(request).server
-    control = house.vault.documents
+    server = app_state(request).server
+    control = server.vault.documents
     if identifier not in {
-        token.id for token in tokens.list_api_tokens(control, _token_holder(visitor))
+        token.id for token in tokens.list_api_tokens(control, _token_holder(client))
     }:
         raise HTTPException(404, "there is no such token of yours")
-    house.audit.record_act(visitor, f"revoke token {identifier}")
+    server.audit.record_act(client, f"revoke token {identifier}")
     tokens.revoke_token(control, identifier)
 
 
 @router.get("/v1/checkpoint", responses=_FAULTS, summary="The journal's latest checkpoint")
-def checkpoint(request: Request, visitor: SuperuserClient) -> bodies.CheckpointResponse:
+def checkpoint(request: Request, client: SuperuserClient) -> bodies.CheckpointResponse:
     """Return a signed line that proves, if stored elsewhere, that the journal was not rewritten."""
-    del visitor
+    del client
     journal = app_state(request).server.journal
     journal.checkpoint()
     known = journal.checkpoints()
@@ -121,8 +121,8 @@ def checkpoint(request: Request, visitor: SuperuserClient) -> bodies.CheckpointR
 )
 def health(request: Request) -> bodies.HealthResponse:
     """Report whether stores and database can be reached, and how many checkpoints lack a witness."""
-    house = app_state(request).server
-    found = house.health_monitor.check()
+    server = app_state(request).server
+    found = server.health_monitor.check()
     told = bodies.HealthResponse(
         status="ok" if found.is_healthy else "failing",
         parts={name: "ok" if is_well else "failing" for name, is_well in found.parts.items()},
@@ -139,15 +139,15 @@ def health(request: Request) -> bodies.HealthResponse:
     response_class=PlainTextResponse,
     summary="Metrics for Prometheus",
 )
-def metrics(request: Request, visitor: SuperuserClient) -> str:
+def metrics(request: Request, client: SuperuserClient) -> str:
     """Return the number of sessions and decisions."""
-    del visitor
-    house = app_state(request).server
-    lines = ["# TYPE discreet_sessions gauge", f"discreet_sessions {house.sessions}"]
+    del client
+    server = app_state(request).server
+    lines = ["# TYPE discreet_sessions gauge", f"discreet_sessions {server.sessions}"]
     lines.append("# TYPE discreet_unwitnessed_checkpoints gauge")
-    lines.append(f"discreet_unwitnessed_checkpoints {house.journal.unwitnessed}")
+    lines.append(f"discreet_unwitnessed_checkpoints {server.journal.unwitnessed}")
     lines.append("# TYPE discreet_decisions_total counter")
-    for decision, count in sorted(house.audit.counts.items()):
+    for decision, count in sorted(server.audit.counts.items()):
         label = decision.replace(" ", "_")
         lines.append(f'discreet_decisions_total{{decision="{label}"}} {count}')
     return "\n".join(lines) + "\n"
@@ -212,9 +212,9 @@ def _query_response(outcome: Outcome, notices: list[Any]) -> bodies.QueryRespons
     return bodies.QueryResponse(tag=outcome.tag, columns=columns, rows=rows, notices=told)
 
 
-def _token_holder(visitor: ClientInfo) -> str:
+def _token_holder(client: ClientInfo) -> str:
     """Return the owner of a client's tokens."""
-    return visitor.identity or visitor.user
+    return client.identity or client.user
 
 
 def _token_info(token: tokens.ApiToken) -> bodies.TokenInfo:

@@ -35,7 +35,7 @@ CLEARTEXT, SASL, SASL_CONTINUE, SASL_FINAL = 3, 10, 11, 12
 
 
 async def authenticate_client(
-    wire: Wire, visitor: ClientInfo, door: Authenticator, in_thread: ThreadRunner
+    wire: Wire, client: ClientInfo, authenticator: Authenticator, in_thread: ThreadRunner
 ) -> str:
     """Return the method by which a client was authenticated.
 
@@ -44,12 +44,12 @@ async def authenticate_client(
         StatementFailed: 28000 when a password would be sent in clear; 08P01 for any
             message that is not part of a login.
     """
-    ask = await in_thread(lambda: door.authenticate(visitor))
+    ask = await in_thread(lambda: authenticator.authenticate(client))
     if isinstance(ask, AuthenticationOk):
         return ask.method
     if isinstance(ask, ScramChallenge):
         return await _authenticate_scram(wire, ask.exchange, in_thread)
-    return await _authenticate_password(wire, ask, visitor, in_thread)
+    return await _authenticate_password(wire, ask, client, in_thread)
 
 
 async def _read_login_message(wire: Wire) -> Body:
@@ -79,9 +79,9 @@ async def _authenticate_scram(wire: Wire, exchange: ScramExchange, in_thread: Th
 
 
 async def _authenticate_password(
-    wire: Wire, ask: PasswordChallenge, visitor: ClientInfo, in_thread: ThreadRunner
+    wire: Wire, ask: PasswordChallenge, client: ClientInfo, in_thread: ThreadRunner
 ) -> str:
-    if not visitor.is_encrypted and not visitor.is_local:
+    if not client.is_encrypted and not client.is_local:
         raise StatementFailed("28000", "this login needs TLS", hint="sslmode=require")
     wire.write(authentication(CLEARTEXT))
     body = await _read_login_message(wire)

@@ -69,13 +69,15 @@ class ClientConnection:
                 self._state.cancels.request(asked.process, asked.secret)
                 return
             newcomer = self._client_info(asked)
-            visitor = await self._state.in_thread(lambda: self._state.door.recognize(newcomer))
-            method = await authenticate_client(
-                self._wire, visitor, self._state.door, self._state.in_thread
+            client = await self._state.in_thread(
+                lambda: self._state.authenticator.recognize(newcomer)
             )
-        with self._state.register_client(self._wire, visitor.user):
+            method = await authenticate_client(
+                self._wire, client, self._state.authenticator, self._state.in_thread
+            )
+        with self._state.register_client(self._wire, client.user):
             self.is_welcome = True
-            await self._open_session(visitor, asked, method)
+            await self._open_session(client, asked, method)
 
     def _client_info(self, startup: Startup) -> ClientInfo:
         wire, tls = self._wire, self._state.tls
@@ -89,11 +91,11 @@ class ClientConnection:
             binding=tls.binding if tls is not None and wire.is_encrypted else None,
         )
 
-    async def _open_session(self, visitor: ClientInfo, startup: Startup, method: str) -> None:
+    async def _open_session(self, client: ClientInfo, startup: Startup, method: str) -> None:
         state = self._state
         self._wire.write(messages.authentication(0))
         session = await state.in_thread(
-            lambda: state.open_session(visitor, startup.parameters, method)
+            lambda: state.open_session(client, startup.parameters, method)
         )
         self._session = session
         conversation = MessageHandler(session, self._limits)

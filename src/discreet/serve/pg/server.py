@@ -33,7 +33,7 @@ class PgServer:
     def __init__(
         self,
         *,
-        door: Authenticator,
+        authenticator: Authenticator,
         open_session: OpenSession,
         tls: Tls | None = None,
         require_tls: bool = True,
@@ -46,7 +46,7 @@ class PgServer:
             most = limits.max_connections + min(limits.max_waiting, 16)
             executor = self._own_executor = ThreadPoolExecutor(most, "discreet-session")
         self._state = PgServerState(
-            door=door,
+            authenticator=authenticator,
             open_session=open_session,
             tls=tls,
             require_tls=require_tls,

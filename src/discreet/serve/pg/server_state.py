@@ -62,14 +62,14 @@ class PgServerState:
     def __init__(
         self,
         *,
-        door: Authenticator,
+        authenticator: Authenticator,
         open_session: OpenSession,
         tls: Tls | None,
         require_tls: bool,
         limits: ProtocolLimits,
         executor: Executor,
     ) -> None:
-        self.door, self.open_session = door, open_session
+        self.authenticator, self.open_session = authenticator, open_session
         self.tls, self.require_tls, self.limits = tls, require_tls, limits
         self.cancels = CancelRegistry()
         self._executor = executor

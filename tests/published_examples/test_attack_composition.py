@@ -1,4 +1,4 @@
-"""Releases that follow one another in the seeds: B7."""
+"""Releases that follow one another in the published examples: B7."""
 
 from __future__ import annotations
 

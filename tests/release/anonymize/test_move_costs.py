@@ -1,4 +1,4 @@
-"""A board knows what every label and every move costs, whatever moves came before."""
+"""Move costs state what every label and every move costs, whatever moves came before."""
 
 from __future__ import annotations
 

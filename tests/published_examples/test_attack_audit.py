@@ -1,4 +1,4 @@
-"""Epsilon in the seeds, played: errors of the best guess, families, and noise by its tails."""
+"""Epsilon in the published examples, played: errors of the best guess, families, and noise by its tails."""
 
 from __future__ import annotations
 

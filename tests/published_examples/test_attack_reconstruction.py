@@ -1,4 +1,4 @@
-"""Reconstruction in the seeds: small worlds by hand, and what the theorems promise."""
+"""Reconstruction in the published examples: small worlds by hand, and what the theorems promise."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What classes of the seeds' tables tell: sections B, C and D, every number of them."""
+"""What classes of the published examples' tables tell: sections B, C and D, every number of them."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def exactly(value: float):
 
 
 def opened(source: str | pd.DataFrame, *sensitive: str):
-    """Open a table of the seeds; every column that is not sensitive is a quasi-identifier."""
+    """Open a table of the published examples; every column that is not sensitive is a quasi-identifier."""
     frame = pd.read_csv(TABLES / f"{source}.csv") if isinstance(source, str) else source
     quasi = [name for name in frame.columns if name not in sensitive]
     return opened_release(frame, quasi=quasi, sensitive=list(sensitive))

@@ -1,4 +1,4 @@
-"""B15 of the seeds: which 2-anonymizations generalize no more than needed.
+"""B15 of the published examples: which 2-anonymizations generalize no more than needed.
 
 The slides print the generalized tables only; the values beneath them are chosen to fit.
 """

@@ -1,4 +1,4 @@
-"""Taxi medallions and licenses from the seeds: how many there are, and all of them undone."""
+"""Taxi medallions and licenses from the published examples: how many there are, and all of them undone."""
 
 from __future__ import annotations
 

@@ -11,15 +11,15 @@ if TYPE_CHECKING:
 
 
 @contextmanager
-def insisting(stop: Callable[[], object], *, every: float = 0.2) -> Generator[None]:
+def keep_cancelling(stop: Callable[[], object], *, every: float = 0.2) -> Generator[None]:
     """Call `stop` from another thread until what is inside has ended."""
     is_over = threading.Event()
 
-    def insist() -> None:
+    def cancel_until_over() -> None:
         while not is_over.wait(every):
             stop()
 
-    thread = threading.Thread(target=insist)
+    thread = threading.Thread(target=cancel_until_over)
     thread.start()
     try:
         yield

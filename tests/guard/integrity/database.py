@@ -35,11 +35,11 @@ def relation(name: str, columns: dict[str, str], **more: Any) -> Relation:
     return Relation("public", name, "table", OWNER, made, **more)
 
 
-class House:
+class ProtectedDatabase:
     """A database with tables of `boss`."""
 
-    def __init__(self, database: Any, schema: str) -> None:
-        self.database, self._schema = database, schema
+    def __init__(self, served: Any, schema: str) -> None:
+        self.served, self._schema = served, schema
         owner = DatabaseRole(OWNER, login=True)
         usage = (AclEntry(PUBLIC, OWNER, Privilege.USAGE),)
         self.authority = Authority(
@@ -47,13 +47,13 @@ class House:
         )
 
     def add(self, made: Relation) -> None:
-        made = replace(made, physical=(*self.database.prefix, self._schema, made.name))
+        made = replace(made, physical=(*self.served.prefix, self._schema, made.name))
         relations = {**self.authority.relations, made.key: made}
         self.authority = replace(self.authority, relations=relations)
         targets = {key: each.physical for key, each in relations.items()}
-        connection = self.database.connect()
+        connection = self.served.connect()
         connection.execute(
-            build_create_table(made, self.database.dialect, targets), touches=[made.physical]
+            build_create_table(made, self.served.dialect, targets), touches=[made.physical]
         )
         connection.close()
 
@@ -67,29 +67,29 @@ class House:
         relations = {**self.authority.relations, found.key: found}
         self.authority = replace(self.authority, relations=relations)
 
-    def enter(self, role: str = OWNER, **settings: str) -> Guest:
-        return Guest(self, self.database.connect(), Subject(role, role, None, settings))
+    def connect(self, role: str = OWNER, **settings: str) -> RoleSession:
+        return RoleSession(self, self.served.connect(), Subject(role, role, None, settings))
 
 
 @dataclass(frozen=True)
-class Guest:
+class RoleSession:
     """A session of a role."""
 
-    house: House
+    database: ProtectedDatabase
     connection: DatabaseConnection
     subject: Subject
 
     def write(self, text: str) -> WriteResult:
         tree = parse_one(text, dialect="postgres")
-        dialect = self.house.database.dialect
+        dialect = self.database.served.dialect
         permitted = authorize_write(
             tree,  # pyright: ignore[reportArgumentType]
-            self.house.authority,
+            self.database.authority,
             self.subject,
             dialect=dialect,
         )
         return write(
-            self.connection, permitted, self.house.authority, self.subject, dialect=dialect
+            self.connection, permitted, self.database.authority, self.subject, dialect=dialect
         )
 
     def do(self, text: str) -> int:
@@ -98,9 +98,9 @@ class Guest:
     def rows(self, text: str) -> list[tuple[Any, ...]]:
         permitted = authorize_query(
             parse_one(text, dialect="postgres"),  # pyright: ignore[reportArgumentType]
-            self.house.authority,
+            self.database.authority,
             self.subject,
-            dialect=self.house.database.dialect,
+            dialect=self.database.served.dialect,
         )
         table = self.connection.query(permitted.tree)
         return [tuple(row.values()) for row in table.to_pylist()]

@@ -1,4 +1,4 @@
-"""Census blocks of the seeds and of Garfinkel, Abowd & Martindale (2019), and blocks of Adult."""
+"""Census blocks of the published examples and of Garfinkel, Abowd & Martindale (2019), and blocks of Adult."""
 
 from __future__ import annotations
 

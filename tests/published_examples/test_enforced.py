@@ -1,4 +1,4 @@
-"""The seeds' tables mended: what the slides show to be unsafe is published so that it is safe."""
+"""The published examples' tables mended: what the slides show to be unsafe is published so that it is safe."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ CLIPPED = """\
 
 
 def publish(name: str, sensitive: list[str], *criteria: Criterion, **options: Any):
-    """Return the release of a table of the seeds; what is not sensitive is a quasi-identifier."""
+    """Return the release of a table of the published examples; what is not sensitive is a quasi-identifier."""
     quasi = [c for c in pd.read_csv(TABLES / f"{name}.csv").columns if c not in sensitive]
     asked = AnonymizeOptions(quasi=quasi, sensitive=sensitive, criteria=criteria, **options)
     return anonymize_source(TABLES / f"{name}.csv", options=asked)

@@ -1,4 +1,4 @@
-"""Sections B, C and D of the seeds: the tables of three courses' slides, in `tables/`."""
+"""Sections B, C and D of the published examples: the tables of three courses' slides, in `tables/`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def read(name: str) -> pd.DataFrame:
 
 
 def assess(source, sensitive: str | list[str] | None = None, **options) -> discreet.Assessment:
-    """Assess a table of the seeds; every column that is not sensitive is a quasi-identifier."""
+    """Assess a table of the published examples; every column that is not sensitive is a quasi-identifier."""
     hidden = [sensitive] if isinstance(sensitive, str) else (sensitive or [])
     frame = read(source) if isinstance(source, str) else source
     quasi = [name for name in frame.columns if name not in hidden]
@@ -59,7 +59,7 @@ def test_b2_the_two_anonymous_table_tells_the_disease_of_joe_and_sam():
 
 
 def test_b4_mike_hides_nobody_but_ken_and_nash():
-    """Not in the seed: k-map and δ-presence of B2, the voters generalized as the release is."""
+    """Not in the textbook: k-map and δ-presence of B2, the voters generalized as the release is."""
     voters = read("b1_voters").drop(columns="Name")
     age, zipcode = voters["Age"].astype(int), voters["Zipcode"].astype(int)
     voters["Age"] = pd.cut(age, [0, 10, 20, 60], labels=["[1, 10]", "[11, 20]", "[21, 60]"])
@@ -96,7 +96,7 @@ def _of_class(found: discreet.Assessment, age: str) -> list:
 
 
 def test_b8_the_two_diverse_table_is_two_diverse_in_every_sense():
-    """As a table; the seed's is no generalization of its microdata (Bill is 9, not in [1, 5])."""
+    """As a table; the textbook's is no generalization of its microdata (Bill is 9, not in [1, 5])."""
     found = assess("b8_two_diverse", "Disease")
     disease = found.sensitive["Disease"]
     assert (found.k, disease.l.distinct) == (2, 2)
@@ -146,7 +146,7 @@ def test_b13_the_t_close_table_is_as_the_whole_in_both_classes():
 
 
 def test_b14_perfectly_close_columns_are_not_close_together():
-    """The seed's claim holds for each column alone; jointly t = 1/4.
+    """The textbook's claim holds for each column alone; jointly t = 1/4.
 
     The slide says "flu is not a quasi-identifier"; it must be shingles: an Asian with shingles is
     the one with HIV.
@@ -199,7 +199,7 @@ def test_b16_umeko_without_heart_disease_has_a_viral_infection():
 
 
 def test_b17_the_three_diverse_table():
-    """The seed's classes "<= 40" and ">= 40" overlap at 40; as a table it is what it says."""
+    """The textbook's classes "<= 40" and ">= 40" overlap at 40; as a table it is what it says."""
     found = assess("b17_three_diverse", "Condition")
     condition = found.sensitive["Condition"]
     assert (found.k, condition.l.distinct, condition.alpha) == (4, 3, 0.5)
@@ -207,7 +207,7 @@ def test_b17_the_three_diverse_table():
 
 
 def test_b18_confidence_in_the_two_diverse_table():
-    """ "At most 1/l" follows from probabilistic, not from distinct l-diversity, as the seed says."""
+    """ "At most 1/l" follows from probabilistic, not from distinct l-diversity, as the textbook says."""
     found = assess("b18_two_diverse", "Disease")
     disease = found.sensitive["Disease"]
     assert (found.k, disease.l.distinct, disease.alpha) == (4, 2, 0.5)
@@ -291,7 +291,7 @@ def test_c31_the_t_of_two_classes():
 
 
 def test_c32_the_t_of_three_values():
-    """The seed labels its second line P_N3P; it is P_H1A."""
+    """The textbook labels its second line P_N3P; it is P_H1A."""
     table = repeated(
         [
             ("N3P", "Pos", 5),
@@ -310,7 +310,7 @@ def test_c32_the_t_of_three_values():
 
 
 def test_d6_the_row_that_is_alone_must_be_suppressed():
-    """The seed's rows are no generalization of its first table (50 became [20-29])."""
+    """The textbook's rows are no generalization of its first table (50 became [20-29])."""
     table = read("d6_five_rows")
     assert assess(table, "Diagnosis").k == 1
     assert assess(table[table["Age"] != "[20-29]"], "Diagnosis").k == 2

@@ -1,4 +1,4 @@
-"""The house rules that a machine can hold: form, lint, layers, sizes, names of hosts."""
+"""The conventions that a test can check: formatting, lint, layers, sizes, names of hosts."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ IMPORTED_AS = {
 LOOKED_UP = {"duckdb_extension_httpfs"}
 
 
-# Rooms with modules that import each other still, most of them for types only. No other may.
+# Packages with modules that import each other still, most of them for types only. No other may.
 STILL_CIRCULAR = ("discreet.measure.",)
 
 
@@ -64,7 +64,7 @@ def test_the_tools_agree(tool: tuple[str, ...]):
     assert done.returncode == 0, f"`{' '.join(tool)}` says:\n{done.stdout}{done.stderr}"
 
 
-def test_every_room_says_its_purpose_in_one_line():
+def test_every_package_states_its_purpose_in_one_line():
     silent = [
         str(path.relative_to(ROOT))
         for path in PACKAGE.rglob("__init__.py")
@@ -73,7 +73,7 @@ def test_every_room_says_its_purpose_in_one_line():
     assert silent == []
 
 
-def test_every_folder_of_modules_is_a_room():
+def test_every_folder_of_modules_is_a_package():
     homeless = {path.parent for path in MODULES if not (path.parent / "__init__.py").exists()}
     assert sorted(str(folder.relative_to(ROOT)) for folder in homeless) == []
 
@@ -83,7 +83,7 @@ def test_no_module_is_long():
     assert {name: length for name, length in lengths.items() if length > LONGEST} == {}
 
 
-def test_no_room_is_called_by_what_it_is_not():
+def test_no_module_has_a_name_without_meaning():
     banned = {"utils", "util", "helpers", "helper", "misc", "common", "manager"}
     assert [str(path) for path in MODULES if banned & {path.stem, *path.parts}] == []
 
@@ -192,12 +192,12 @@ def declared() -> dict[str, str]:
     }
 
 
-@pytest.mark.xdist_group("house")
+@pytest.mark.xdist_group("conventions")
 def test_tests_of_one_group_share_a_worker(request: pytest.FixtureRequest):
     """Spark starts once and the demo is told once, if the runner knows groups."""
     if not os.environ.get("PYTEST_XDIST_WORKER"):
         pytest.skip("one process has all groups")
-    assert request.node.nodeid.endswith("@house")
+    assert request.node.nodeid.endswith("@conventions")
 
 
 def test_every_dependency_is_imported():

@@ -1,4 +1,4 @@
-"""The seed's stories, told to a whole server: rights, labels, triggers, transactions."""
+"""The textbook examples of access control against a whole server: rights, labels, triggers, transactions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Section A of the seeds, A21 to A24: two outliers undo a generalization, and clipping mends it."""
+"""Section A of the published examples, A21 to A24: two outliers undo a generalization, and clipping mends it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The seed's walk through discretionary and role-based access control, said as it is written there."""
+"""The textbook's walk through discretionary and role-based access control, as it is written there."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The seeds' attacks by SQL, found by themselves: on the book's table, and against discreet's own answers."""
+"""The published examples' attacks by SQL, found by themselves: on the book's table, and against discreet's own answers."""
 
 from __future__ import annotations
 

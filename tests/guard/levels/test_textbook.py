@@ -1,4 +1,4 @@
-"""Every multi-level table of the seed: values, labels and tuple classes (C4-C10)."""
+"""Every multi-level table of the textbook: values, labels and tuple classes (C4-C10)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def smith_and_brown(found: Callable[..., World]) -> World:
-    """The seed's table, made by those who may write its cells."""
+    """The textbook's table, made by those who may write its cells."""
     world = found()
     world.add(employees())
     world.run("U", "INSERT INTO employee (name) VALUES ('Smith')")
@@ -30,7 +30,7 @@ def smith_and_brown(found: Callable[..., World]) -> World:
 
 @pytest.fixture
 def four_people(found: Callable[..., World]) -> World:
-    """The seed's second table."""
+    """The textbook's second table."""
     world = found("U < C < S")
     world.add(employees())
     world.run("U", "INSERT INTO employee (name, salary) VALUES ('Alice', 40000)")

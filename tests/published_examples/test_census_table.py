@@ -1,4 +1,4 @@
-"""Section A of the seeds: the book's census table with names, birth dates and ZIP codes."""
+"""Section A of the published examples: the book's census table with names, birth dates and ZIP codes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The linkage attacks of the seeds: the book's data set, and the slides' tables through their labels."""
+"""The linkage attacks of the published examples: the book's data set, and the slides' tables through their labels."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Attacks by questions from the seeds: they succeed against exact answers, and fail against private ones."""
+"""Attacks by questions from the published examples: they succeed against exact answers, and fail against private ones."""
 
 from __future__ import annotations
 

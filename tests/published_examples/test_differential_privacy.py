@@ -1,4 +1,4 @@
-"""Sections B, C and D of the seeds: what they calculate about differential privacy, slips corrected."""
+"""Sections B, C and D of the published examples: what they calculate about differential privacy, slips corrected."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ def test_c40_the_least_error_of_an_adversary(epsilon: Fraction, error: float, pr
     found = bound_distinguishing(epsilon)
     assert found.lowest_error == pytest.approx(error, rel=1e-4)
     assert found.highest_error == 0.5
-    assert printed <= found.lowest_error  # the seed cuts digits off instead of rounding
+    assert printed <= found.lowest_error  # the textbook cuts digits off instead of rounding
 
 
 def test_c40_the_error_at_an_epsilon_of_a_hundred_thousand_is_smaller_than_any_float():
