@@ -17,21 +17,21 @@ from typing import TYPE_CHECKING
 import duckdb
 import numpy as np
 import pyarrow as pa
-from tests.attack.overlapping import QUASI, ROWS, draw, publish, read_adult
+from tests.attacks.overlapping import QUASI, ROWS, draw, publish, read_adult
 
 from bench.figures import FigureTable
-from discreet.attack.classes.histograms import opened_release, read_classes
-from discreet.attack.classes.homogeneity import find_homogeneity
-from discreet.attack.classes.inference import find_inference
-from discreet.attack.classes.skewness import find_skewness
-from discreet.attack.releases.composition import Thresholds, find_composition
-from discreet.attack.releases.republication import find_republication
+from discreet.attacks.classes.histograms import opened_release, read_classes
+from discreet.attacks.classes.homogeneity import find_homogeneity
+from discreet.attacks.classes.inference import find_inference
+from discreet.attacks.classes.skewness import find_skewness
+from discreet.attacks.releases.composition import Thresholds, find_composition
+from discreet.attacks.releases.republication import find_republication
 from discreet.engines.connect import open_table
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from discreet.attack.finding import Finding
+    from discreet.attacks.finding import Finding
 
 DATA = Path(os.environ.get("DISCREET_SHARED_DATA", "/work/shared/data"))
 ON = {name: name for name in QUASI}

@@ -47,9 +47,9 @@ def bare(path: Path, name: str, candidates: int) -> tuple[float, float, int]:
 
 def ours(path: Path, name: str, candidates: int) -> tuple[float, float, int]:
     """Return wall and CPU seconds of the attack, and rows whose hash was undone."""
-    from discreet.attack.hashes.candidates import from_pattern
-    from discreet.attack.hashes.dictionary import attack_column
-    from discreet.attack.hashes.patterns import read_guess_pattern
+    from discreet.attacks.hashes.candidates import from_pattern
+    from discreet.attacks.hashes.dictionary import attack_column
+    from discreet.attacks.hashes.patterns import read_guess_pattern
     from discreet.engines.connect import open_table
 
     tens = candidates // 10_000_000

@@ -88,7 +88,7 @@ def told(
 
 def exact() -> None:
     """Link a million with a million by equal values, beside the bare join."""
-    from discreet.attack.linkage.link import link_people
+    from discreet.attacks.linkage.link import link_people
     from discreet.sql import build
 
     release, listed = opened(np.random.default_rng(1), MILLION)
@@ -110,7 +110,7 @@ def tolerance() -> None:
     """Link a million with a million by dates that are up to three days off."""
     from sqlglot import exp
 
-    from discreet.attack.linkage.link import link_people
+    from discreet.attacks.linkage.link import link_people
     from discreet.sql import build
 
     release, listed = opened(np.random.default_rng(2), MILLION, shift=3)
@@ -137,7 +137,7 @@ def tolerance() -> None:
 
 def labels() -> None:
     """Link 30,000 people with 20,000 rows in 4,000 classes of ranges and masks."""
-    from discreet.attack.linkage.link import link_people
+    from discreet.attacks.linkage.link import link_people
     from discreet.engines.connect import open_table
 
     rng = np.random.default_rng(3)
@@ -233,8 +233,8 @@ def splink_alone(release: pa.Table, listed: pa.Table) -> tuple[int, int]:
 
 def fuzzy() -> None:
     """Link 100,000 with 100,000 people whose values have typos, half of them in the release."""
-    from discreet.attack.linkage.fuzzy import link_fuzzily
-    from discreet.attack.linkage.spec import make_linkage_spec
+    from discreet.attacks.linkage.fuzzy import link_fuzzily
+    from discreet.attacks.linkage.spec import make_linkage_spec
     from discreet.engines.connect import open_table
 
     rng = np.random.default_rng(4)

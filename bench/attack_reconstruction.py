@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bench.figures import FigureTable
-from discreet.attack.reconstruction.equations import center_equations
-from discreet.attack.reconstruction.estimate import box_least_squares
-from discreet.attack.reconstruction.exhaustive import consistent_tables, every_group
-from discreet.attack.reconstruction.limit import expected_accuracy
-from discreet.attack.reconstruction.program import chebyshev_program, least_absolute_program
-from discreet.attack.reconstruction.splitting import chebyshev, least_absolute
+from discreet.attacks.reconstruction.equations import center_equations
+from discreet.attacks.reconstruction.estimate import box_least_squares
+from discreet.attacks.reconstruction.exhaustive import consistent_tables, every_group
+from discreet.attacks.reconstruction.limit import expected_accuracy
+from discreet.attacks.reconstruction.program import chebyshev_program, least_absolute_program
+from discreet.attacks.reconstruction.splitting import chebyshev, least_absolute
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -95,8 +95,8 @@ def main() -> None:
     records = int(sys.argv[1]) if len(sys.argv) > 1 else 100_000
     targets = int(sys.argv[2]) if len(sys.argv) > 2 else records
     release, known = make(records, targets)
-    from discreet.attack.sparse.sparse import find_sparse
-    from discreet.attack.sparse.transactions import TransactionColumns
+    from discreet.attacks.sparse.sparse import find_sparse
+    from discreet.attacks.sparse.transactions import TransactionColumns
     from discreet.engines.connect import open_table
 
     parts = TransactionColumns("user", "movie", "rating", "day")

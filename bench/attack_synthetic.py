@@ -56,11 +56,11 @@ def tables(rows: int) -> Path:
 
 def ours(folder: Path) -> dict[str, dict[str, Any]]:
     """Return what discreet takes for each attack, reading the three tables once."""
-    from discreet.attack.synthetic.attribute import infer_attribute
-    from discreet.attack.synthetic.closest import find_closest_people
-    from discreet.attack.synthetic.linkability import link_column_sets
-    from discreet.attack.synthetic.singling_out import single_out
-    from discreet.attack.synthetic.trial import open_trial
+    from discreet.attacks.synthetic.attribute import infer_attribute
+    from discreet.attacks.synthetic.closest import find_closest_people
+    from discreet.attacks.synthetic.linkability import link_column_sets
+    from discreet.attacks.synthetic.singling_out import single_out
+    from discreet.attacks.synthetic.trial import open_trial
 
     taken: dict[str, dict[str, Any]] = {}
 

@@ -82,7 +82,7 @@ class AttackSpec:
         needs: What it cannot run without: sensitive columns, a list of known people, earlier
             releases, a trial of synthetic data.
         options: Typed options, passed to `run` as keywords.
-        run: Takes an `AttackInput` of `discreet.attack.all_attacks` and options, returns findings. It
+        run: Takes an `AttackInput` of `discreet.attacks.all_attacks` and options, returns findings. It
             imports heavy libraries itself. None where only `command` runs it.
         command: The click command of an attack that takes more than typed options, as
             `module:name`; other commands are made from the specification.
@@ -238,5 +238,5 @@ def _package_name(point: EntryPoint) -> str:
 
 
 ATTACKS: ExtensionRegistry[AttackSpec] = ExtensionRegistry(
-    "discreet.attacks", "attack", AttackSpec, package="discreet.attack.specs"
+    "discreet.attacks", "attack", AttackSpec, package="discreet.attacks.specs"
 )

@@ -16,7 +16,7 @@ from tests.statistics.fit import fit_p_value, gaussian_below, laplace_below
 from discreet.answer import blocks, bounded_queries
 from discreet.answer import curator as curator_module
 from discreet.answer import plan as planning
-from discreet.attack.audit.bound import ALPHA, epsilon_lower_bound
+from discreet.attacks.audit.bound import ALPHA, epsilon_lower_bound
 from discreet.dp.noise import SystemNoise
 
 if TYPE_CHECKING:

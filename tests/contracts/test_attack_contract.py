@@ -10,9 +10,9 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from discreet.attack.all_attacks import AttackInput, attack_all
-from discreet.attack.classes.histograms import read_classes
-from discreet.attack.classes.homogeneity import find_homogeneity
+from discreet.attacks.all_attacks import AttackInput, attack_all
+from discreet.attacks.classes.histograms import read_classes
+from discreet.attacks.classes.homogeneity import find_homogeneity
 from discreet.engines.duckdb import DuckDB
 from discreet.engines.engine import Engine, Table
 from discreet.engines.postgres import PostgreSQL
@@ -20,7 +20,7 @@ from discreet.engines.scratch import ScratchEngine
 from discreet.measure.roles import bind_roles
 
 if TYPE_CHECKING:
-    from discreet.attack.finding import Finding
+    from discreet.attacks.finding import Finding
 
 SECRETS = ("influenza", "gastritis", "acné")
 RELEASE = pa.table(

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow.csv
 import pytest
-from tests.attack.crowded import staff
+from tests.attacks.crowded import staff
 
 if TYPE_CHECKING:
     from pathlib import Path

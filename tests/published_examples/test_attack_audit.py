@@ -8,9 +8,9 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from discreet.attack.audit.families import attack_family
-from discreet.attack.audit.game import play
-from discreet.attack.audit.mechanism import make_builtin_mechanism
+from discreet.attacks.audit.families import attack_family
+from discreet.attacks.audit.game import play
+from discreet.attacks.audit.mechanism import make_builtin_mechanism
 from discreet.dp.calculate.distinguish import bound_distinguishing
 
 

@@ -8,10 +8,10 @@ import numpy as np
 import pyarrow.csv as csv
 import pytest
 
-from discreet.attack.census.marginals import tabulate_marginals
-from discreet.attack.census.read import parse_block
-from discreet.attack.census.reconstruct import reconstruct_block
-from discreet.attack.census.solve import solve_block
+from discreet.attacks.census.marginals import tabulate_marginals
+from discreet.attacks.census.read import parse_block
+from discreet.attacks.census.reconstruct import reconstruct_block
+from discreet.attacks.census.solve import solve_block
 
 FOUR = """
 people: 4

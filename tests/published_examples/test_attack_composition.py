@@ -7,7 +7,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from discreet.attack.releases.republication import find_republication
+from discreet.attacks.releases.republication import find_republication
 from discreet.engines.connect import open_table
 
 TABLE = Path(__file__).parent / "tables" / "b2_two_anonymous.csv"

@@ -7,9 +7,9 @@ import hashlib
 import numpy as np
 import pyarrow as pa
 
-from discreet.attack.hashes.candidates import from_pattern
-from discreet.attack.hashes.dictionary import attack_column
-from discreet.attack.hashes.patterns import read_guess_pattern
+from discreet.attacks.hashes.candidates import from_pattern
+from discreet.attacks.hashes.dictionary import attack_column
+from discreet.attacks.hashes.patterns import read_guess_pattern
 from discreet.engines.connect import open_table
 
 FORMS = ("[0-9][A-Z][0-9]{2}", "[A-Z]{2}[0-9]{3}", "[A-Z]{3}[0-9]{3}")

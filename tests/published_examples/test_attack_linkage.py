@@ -9,11 +9,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
-from discreet.attack.linkage.link import link_people
+from discreet.attacks.linkage.link import link_people
 from discreet.engines.connect import open_table
 
 if TYPE_CHECKING:
-    from discreet.attack.finding import Finding
+    from discreet.attacks.finding import Finding
 
 TABLES = Path(__file__).parent / "tables"
 

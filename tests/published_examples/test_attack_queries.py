@@ -12,15 +12,15 @@ import pytest
 from sqlglot import condition
 
 import discreet
-from discreet.attack.questions.averaging import average_counts
-from discreet.attack.questions.counting import infer_by_counting, infer_value
-from discreet.attack.questions.differencing import audit_answers
-from discreet.attack.questions.domains import WordDomain, column_domains, make_range
-from discreet.attack.questions.interface import Interface
-from discreet.attack.questions.laboratory import LaboratoryNoise, LaboratoryRules, laboratory
-from discreet.attack.questions.people import draw_people, most_common_share, read_person_condition
-from discreet.attack.questions.published import read_questions
-from discreet.attack.questions.tracker import TrackerKnowledge, reveal, track
+from discreet.attacks.questions.averaging import average_counts
+from discreet.attacks.questions.counting import infer_by_counting, infer_value
+from discreet.attacks.questions.differencing import audit_answers
+from discreet.attacks.questions.domains import WordDomain, column_domains, make_range
+from discreet.attacks.questions.interface import Interface
+from discreet.attacks.questions.laboratory import LaboratoryNoise, LaboratoryRules, laboratory
+from discreet.attacks.questions.people import draw_people, most_common_share, read_person_condition
+from discreet.attacks.questions.published import read_questions
+from discreet.attacks.questions.tracker import TrackerKnowledge, reveal, track
 from discreet.engines.connect import open_table
 from discreet.sql import build
 

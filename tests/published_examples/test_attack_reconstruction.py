@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from discreet.attack.reconstruction.equations import center_equations
-from discreet.attack.reconstruction.estimate import box_least_squares
-from discreet.attack.reconstruction.exhaustive import (
+from discreet.attacks.reconstruction.equations import center_equations
+from discreet.attacks.reconstruction.estimate import box_least_squares
+from discreet.attacks.reconstruction.exhaustive import (
     consistent_tables,
     every_group,
     most_central,

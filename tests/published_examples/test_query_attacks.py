@@ -10,7 +10,7 @@ import pyarrow.csv
 import pytest
 from tests.answer.curators import hold, without_noise
 
-from discreet.attack.reconstruction.exhaustive import consistent_tables, every_group
+from discreet.attacks.reconstruction.exhaustive import consistent_tables, every_group
 from discreet.errors import BudgetExceeded
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 from typing import TYPE_CHECKING
 
-from discreet.attack.finding import Finding, judge, make_finding, worst_first
+from discreet.attacks.finding import Finding, judge, make_finding, worst_first
 from discreet.report.findings import render_findings_page, write_findings_report
 
 if TYPE_CHECKING:

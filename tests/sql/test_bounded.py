@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pytest
 
-from discreet.attack.classes.knowledge import read_knowledge
-from discreet.attack.questions.laboratory import laboratory
-from discreet.attack.questions.people import read_person_condition
+from discreet.attacks.classes.knowledge import read_knowledge
+from discreet.attacks.questions.laboratory import laboratory
+from discreet.attacks.questions.people import read_person_condition
 from discreet.engines.connect import open_table
 from discreet.errors import DiscreetError, InvalidQuestion
 from discreet.sql.bounded import TooLarge, parse_bounded

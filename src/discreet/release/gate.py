@@ -8,8 +8,8 @@ from pathlib import PurePath
 
 from sqlglot import exp
 
-from discreet.attack.finding import Finding, judge, worst_first
-from discreet.attack.manifest import hierarchies_of, promised_k
+from discreet.attacks.finding import Finding, judge, worst_first
+from discreet.attacks.manifest import hierarchies_of, promised_k
 from discreet.engines.connect import open_table
 from discreet.engines.engine import Engine, Table
 from discreet.engines.scratch import ScratchEngine, innermost
@@ -235,7 +235,7 @@ def sample_people(source: Table, columns: Sequence[str], *, engine: Engine) -> T
 
 
 def _attack_linkage(known: KnownPeople, release: Table) -> Finding:
-    from discreet.attack.linkage.link import link_people
+    from discreet.attacks.linkage.link import link_people
 
     return link_people(
         release,
@@ -277,7 +277,7 @@ def _has_any(table: Table, names: Sequence[str]) -> bool:
 def _find_joint(
     known: KnownPeople, names: Sequence[str], releases: Sequence[Table]
 ) -> tuple[Finding, ...]:
-    from discreet.attack.releases.composition import Thresholds, find_composition
+    from discreet.attacks.releases.composition import Thresholds, find_composition
 
     return find_composition(
         known.people,
@@ -316,7 +316,7 @@ def _attack_classes(release: Table, asked: model.TablePolicy) -> list[Finding]:
     """Return what attacks find whose specification says that they are gated."""
     import numpy as np
 
-    from discreet.attack.all_attacks import AttackInput, missing_input
+    from discreet.attacks.all_attacks import AttackInput, missing_input
 
     bound = bind_roles(release, policy=policy_of_release(asked))
     given = AttackInput(
@@ -350,7 +350,7 @@ def _worse_of_both(
 
 
 def _find_uniqueness(release: Table, measured: Assessment) -> Finding:
-    from discreet.attack.classes.uniqueness import find_uniqueness
+    from discreet.attacks.classes.uniqueness import find_uniqueness
 
     return find_uniqueness(measured.joint, target=release.label)
 

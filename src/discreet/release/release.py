@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Self
 
-from discreet.attack.finding import Finding
+from discreet.attacks.finding import Finding
 from discreet.engines.caller_frames import to_frame_like, to_pandas_frame, to_polars_frame
 from discreet.engines.connect import opened_table
 from discreet.engines.engine import ArrowTable

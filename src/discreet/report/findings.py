@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from pathlib import Path
 
-from discreet.attack.finding import Finding
+from discreet.attacks.finding import Finding
 from discreet.formatting import format_percent
 from discreet.report.assessment import KeyFigure, file_name
 from discreet.report.charts import Bar, bars

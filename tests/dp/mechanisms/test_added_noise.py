@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tests.statistics.fit import ALPHA, fit_p_value, laplace_below
 from tests.statistics.runs import ManyRuns, NoNoise
 
-from discreet.attack.audit.bound import epsilon_lower_bound
+from discreet.attacks.audit.bound import epsilon_lower_bound
 from discreet.dp.event import Gaussian, Laplace
 from discreet.dp.mechanisms import gaussian, laplace
 from discreet.dp.mechanisms.add import add_noise, as_integers

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tests.statistics.fit import ALPHA, frequency_p_value
 from tests.statistics.runs import ManyRuns, NoNoise
 
-from discreet.attack.audit.bound import epsilon_lower_bound
+from discreet.attacks.audit.bound import epsilon_lower_bound
 from discreet.dp.event import Choice
 from discreet.dp.mechanisms.choice import exponential_mechanism, permute_and_flip, report_noisy_max
 from discreet.errors import InvalidBudget, InvalidMechanism

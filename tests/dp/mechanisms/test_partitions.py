@@ -11,7 +11,7 @@ from scipy import stats
 from tests.statistics.fit import gaussian_below, laplace_below
 from tests.statistics.runs import ManyRuns
 
-from discreet.attack.audit.bound import epsilon_lower_bound
+from discreet.attacks.audit.bound import epsilon_lower_bound
 from discreet.dp.event import Gaussian, Laplace, Sequence, Slip
 from discreet.dp.mechanisms.partitions import (
     gaussian_tail,

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.statistics.runs import ManyRuns, NoNoise
 
-from discreet.attack.audit.bound import epsilon_lower_bound
+from discreet.attacks.audit.bound import epsilon_lower_bound
 from discreet.dp.mechanisms.quantiles import Quantile, Rank, choose_by_rank, choose_in_each
 from discreet.errors import InvalidMechanism
 

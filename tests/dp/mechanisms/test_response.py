@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.statistics.fit import ALPHA, frequency_p_value
 
-from discreet.attack.audit.bound import epsilon_lower_bound
+from discreet.attacks.audit.bound import epsilon_lower_bound
 from discreet.dp.logarithms import exp_above, exp_below, log_above, log_below
 from discreet.dp.mechanisms.response import (
     coin_table,

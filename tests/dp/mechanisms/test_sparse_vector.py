@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tests.statistics.fit import ALPHA, frequency_p_value
 from tests.statistics.runs import ManyRuns, NoNoise
 
-from discreet.attack.audit.bound import epsilon_lower_bound
+from discreet.attacks.audit.bound import epsilon_lower_bound
 from discreet.dp.event import Pure
 from discreet.dp.mechanisms.sparse_vector import SparseVector, above_threshold
 from discreet.errors import BudgetExceeded, InvalidBudget, InvalidMechanism

@@ -7,7 +7,7 @@ import hashlib
 import pyarrow as pa
 import pytest
 
-from discreet.attack.hashes.hashes import count_guesses, is_hash
+from discreet.attacks.hashes.hashes import count_guesses, is_hash
 from discreet.engines.duckdb import DuckDB
 from discreet.engines.engine import Table
 from discreet.errors import UnkeyedHash, WrongUsage

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from discreet.attack.finding import Finding
+from discreet.attacks.finding import Finding
 from discreet.cli import options
 from discreet.cli.attacks.classes import attack_bound, class_options, open_beside
 
@@ -72,9 +72,9 @@ def command(
     def attack(bound: RoleBinding) -> Sequence[Finding]:
         import numpy as np
 
-        from discreet.attack.all_attacks import AttackInput, attack_all
-        from discreet.attack.manifest import find_manifest, read_published
-        from discreet.attack.synthetic.trial import open_trial
+        from discreet.attacks.all_attacks import AttackInput, attack_all
+        from discreet.attacks.manifest import find_manifest, read_published
+        from discreet.attacks.synthetic.trial import open_trial
 
         manifest = find_manifest(release) if bound.policy is None else None
         tried = attack_all(

@@ -62,7 +62,7 @@ def command(
     the secret off it. The same on people of --control shows what follows from the population alone,
     and is taken off: that smoking goes with lung cancer is no breach.
     """
-    from discreet.attack.synthetic.attribute import infer_attribute
+    from discreet.attacks.synthetic.attribute import infer_attribute
 
     tolerated = tolerance_of(policy, tolerance=tolerance, table=None, label=tables["source"])
     trial = open_trial_of(synthetic, **tables)

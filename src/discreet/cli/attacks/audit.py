@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from discreet.attack.finding import Finding
+from discreet.attacks.finding import Finding
 from discreet.cli import options
 from discreet.cli.attacks.findings import finding_options, judge_and_print, tolerance_of
 from discreet.cli.curator_options import AMOUNT
 from discreet.engines.engine import Table
 
 if TYPE_CHECKING:
-    from discreet.attack.audit.audit import Claim
-    from discreet.attack.audit.mechanism import Mechanism
-    from discreet.attack.audit.neighbors import NeighborPair
+    from discreet.attacks.audit.audit import Claim
+    from discreet.attacks.audit.mechanism import Mechanism
+    from discreet.attacks.audit.neighbors import NeighborPair
 
 EXAMPLES = """\b
 Examples:
@@ -87,7 +87,7 @@ def command(
     differ by one. The lower bound of epsilon is exact (Clopper & Pearson); the claim is refuted, and
     the command exits with 3, only if the bound exceeds it.
     """
-    from discreet.attack.audit.audit import Claim
+    from discreet.attacks.audit.audit import Claim
     from discreet.errors import WrongUsage
 
     claim = Claim(float(claims), float(delta), sure)
@@ -105,8 +105,8 @@ def command(
 
 
 def _audit_file(spec: str, claim: Claim, reading: Mapping[str, Any]) -> Finding:
-    from discreet.attack.audit.audit import audit_outputs
-    from discreet.attack.audit.read import read_outputs
+    from discreet.attacks.audit.audit import audit_outputs
+    from discreet.attacks.audit.read import read_outputs
 
     with _open_source(spec, reading) as table:
         first, second = read_outputs(table)
@@ -121,8 +121,8 @@ def _audit_mechanism(
     runs: int | None,
     reading: Mapping[str, Any],
 ) -> Finding:
-    from discreet.attack.audit.audit import RUNS, audit_mechanism, with_sessions
-    from discreet.attack.audit.reference import fresh_outputs
+    from discreet.attacks.audit.audit import RUNS, audit_mechanism, with_sessions
+    from discreet.attacks.audit.reference import fresh_outputs
 
     found = audit_mechanism(
         _load_mechanism(name, written),
@@ -141,8 +141,8 @@ def _audit_mechanism(
 def _load_mechanism(name: str, written: tuple[str, str]) -> Mechanism:
     from fractions import Fraction
 
-    from discreet.attack.audit.mechanism import make_builtin_mechanism
-    from discreet.attack.audit.reference import load_mechanism
+    from discreet.attacks.audit.mechanism import make_builtin_mechanism
+    from discreet.attacks.audit.reference import load_mechanism
 
     if not name.startswith(OWN_PREFIX):
         return load_mechanism(name)
@@ -151,7 +151,7 @@ def _load_mechanism(name: str, written: tuple[str, str]) -> Mechanism:
 
 
 def _neighboring_pairs(spec: str | None, reading: Mapping[str, Any]) -> list[NeighborPair]:
-    from discreet.attack.audit.neighbors import neighboring_counts, neighboring_tables
+    from discreet.attacks.audit.neighbors import neighboring_counts, neighboring_tables
     from discreet.sql import build
 
     if spec is None:

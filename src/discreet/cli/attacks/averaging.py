@@ -60,8 +60,8 @@ def command(
     Two findings: the same words each time, and other words that mean the same (`x > 10`,
     `NOT x <= 10`, `x + 0 > 10` …), which noise that sticks to a text does not stop.
     """
-    from discreet.attack.questions.averaging import average_out
-    from discreet.attack.questions.people import most_common_share, read_person_condition
+    from discreet.attacks.questions.averaging import average_out
+    from discreet.attacks.questions.people import most_common_share, read_person_condition
 
     del public  # nothing is searched here
     most = None if choices["epsilon"] is None else 2 * repeats * interfaces.tried_count(people)

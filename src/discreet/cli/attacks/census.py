@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from discreet.attack.census.block import CensusBlock
+from discreet.attacks.census.block import CensusBlock
 from discreet.cli import options
 from discreet.cli.attacks.findings import finding_options, judge_and_print, tolerance_of
 
@@ -88,7 +88,7 @@ def command(
     One table only: publishing the statistics was publishing the people. Several: records that are in
     all of them are certain all the same. None: the statistics contradict each other.
     """
-    from discreet.attack.census.reconstruct import reconstruct_block
+    from discreet.attacks.census.reconstruct import reconstruct_block
 
     tolerated = tolerance_of(policy, tolerance=tolerance, table=None, label=source or block or "")
     published = _read_block(block, source, ways=ways, columns=columns, suppress=suppress)
@@ -113,9 +113,9 @@ def _read_block(
                 raise click.UsageError(
                     f"{word} goes with --table; a block says what was published."
                 )
-        from discreet.attack.census.read import read_block
+        from discreet.attacks.census.read import read_block
 
         return read_block(block)
-    from discreet.attack.census.marginals import tabulate_marginals
+    from discreet.attacks.census.marginals import tabulate_marginals
 
     return tabulate_marginals(source, ways=ways or 2, columns=columns, suppress=suppress or 0)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from discreet.attack.finding import Finding
+from discreet.attacks.finding import Finding
 from discreet.cli import options
 from discreet.cli.attacks.findings import finding_options, judge_and_print, tolerance_of
 from discreet.engines.engine import Table
@@ -54,7 +54,7 @@ def attack_bound(
     **roles: Any,
 ) -> None:
     """Open the release, attack it, and finish with what was found."""
-    from discreet.attack.classes.histograms import opened_release
+    from discreet.attacks.classes.histograms import opened_release
     from discreet.writing import require_writable_path
 
     if report is not None:

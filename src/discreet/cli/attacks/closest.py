@@ -51,7 +51,7 @@ def command(
     says "was in it" of whoever is nearer to SYNTHETIC than nearly all of one half of --control; the
     other half shows how often that is wrong.
     """
-    from discreet.attack.synthetic.closest import find_closest_people
+    from discreet.attacks.synthetic.closest import find_closest_people
 
     tolerated = tolerance_of(policy, tolerance=tolerance, table=None, label=tables["source"])
     trial = open_trial_of(synthetic, **tables)

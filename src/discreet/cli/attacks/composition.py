@@ -58,7 +58,7 @@ def command(
     class in each, and only rows that agree in every column that both publish can be the patient's.
     This is the attack by which `anonymize` and `deidentify` try earlier releases.
     """
-    from discreet.attack.releases.composition import Thresholds, find_composition, list_shared
+    from discreet.attacks.releases.composition import Thresholds, find_composition, list_shared
     from discreet.writing import require_writable_path
 
     if report is not None:

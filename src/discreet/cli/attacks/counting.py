@@ -15,7 +15,7 @@ from discreet.engines.engine import Table
 from discreet.policy import model
 
 if TYPE_CHECKING:
-    from discreet.attack.questions.domains import ColumnDomain
+    from discreet.attacks.questions.domains import ColumnDomain
 
 EXAMPLES = """\b
 Examples:
@@ -84,8 +84,8 @@ def command(
     are refused, the person is counted together with a crowd; where they are rounded, with a crowd at
     the edge of a step.
     """
-    from discreet.attack.questions.counting import infer_by_counting
-    from discreet.attack.questions.people import most_common_share
+    from discreet.attacks.questions.counting import infer_by_counting
+    from discreet.attacks.questions.people import most_common_share
     from discreet.sql import build
 
     def most(table: Table, said: model.TablePolicy | None) -> int:
@@ -122,7 +122,7 @@ def _counts_per_person(domain: ColumnDomain) -> int:
 def _value_domain(
     table: Table, said: model.TablePolicy | None, name: str, between: tuple[str, str] | None
 ) -> ColumnDomain:
-    from discreet.attack.questions.domains import column_domain, make_range
+    from discreet.attacks.questions.domains import column_domain, make_range
     from discreet.errors import WrongUsage
     from discreet.measure.roles import require_column
 

@@ -13,7 +13,7 @@ from discreet.cli.attacks.targets import OpenTarget, open_attack_target
 from discreet.engines.engine import Table
 
 if TYPE_CHECKING:
-    from discreet.attack.hashes.candidates import Guesses
+    from discreet.attacks.hashes.candidates import Guesses
 
 EXAMPLES = """\b
 Examples:
@@ -93,7 +93,7 @@ def command(
     """
     from time import perf_counter
 
-    from discreet.attack.hashes.dictionary import DictionaryOptions, attack_column, attack_table
+    from discreet.attacks.hashes.dictionary import DictionaryOptions, attack_column, attack_table
 
     tools = DictionaryOptions(
         hash_name=choices["hash_name"],
@@ -118,8 +118,8 @@ def command(
 
 
 def _read_guesses(opened: OpenTarget, choices: dict[str, Any]) -> tuple[Guesses, ...]:
-    from discreet.attack.hashes import candidates
-    from discreet.attack.hashes.patterns import read_guess_pattern
+    from discreet.attacks.hashes import candidates
+    from discreet.attacks.hashes.patterns import read_guess_pattern
 
     patterns = [candidates.from_pattern(read_guess_pattern(text)) for text in choices["patterns"]]
     lists = [opened.open_other(name) for name in choices["lists"]]
@@ -131,7 +131,7 @@ def _default_guesses(
     table: Table, known: list[Table], guesses: tuple[Guesses, ...], column: str
 ) -> tuple[Guesses, ...]:
     """Return what is tried besides: nothing, where the user said what to try."""
-    from discreet.attack.hashes.dictionary import usual_guesses
+    from discreet.attacks.hashes.dictionary import usual_guesses
 
     if guesses and not known:
         return ()

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from discreet.attack.finding import Finding
+from discreet.attacks.finding import Finding
 from discreet.cli import options
 from discreet.cli.attacks import interfaces
 from discreet.cli.attacks.findings import finding_options, judge_and_print, tolerance_of
@@ -108,8 +108,8 @@ def _audit_questions(
     value: str | None,
     bounds: tuple[float, float] | None,
 ) -> Sequence[Finding]:
-    from discreet.attack.questions.differencing import audit_answers
-    from discreet.attack.questions.published import read_questions
+    from discreet.attacks.questions.differencing import audit_answers
+    from discreet.attacks.questions.published import read_questions
     from discreet.errors import WrongUsage
     from discreet.measure.roles import require_column
 
@@ -143,8 +143,8 @@ def _attack_interface(
     is_priced: bool,
     drawn: Mapping[str, Any],
 ) -> Finding:
-    from discreet.attack.questions.people import most_common_share
-    from discreet.attack.questions.tracker import TrackerKnowledge, track
+    from discreet.attacks.questions.people import most_common_share
+    from discreet.attacks.questions.tracker import TrackerKnowledge, track
     from discreet.sql import build
 
     if value is None:

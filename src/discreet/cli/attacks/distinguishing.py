@@ -40,7 +40,7 @@ def command(
 
     import numpy as np
 
-    from discreet.attack.audit.game import distinguish_neighbors
+    from discreet.attacks.audit.game import distinguish_neighbors
 
     chance = np.random.default_rng(seed)
     found = distinguish_neighbors(epsilon=Fraction(epsilon), trials=trials, chance=chance)

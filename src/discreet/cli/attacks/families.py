@@ -48,7 +48,7 @@ def command(
 
     import numpy as np
 
-    from discreet.attack.audit.families import attack_family
+    from discreet.attacks.audit.families import attack_family
 
     chance = np.random.default_rng(seed)
     found = attack_family(epsilon=Fraction(epsilon), size=size, trials=trials, chance=chance)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from discreet.attack.finding import Finding
+from discreet.attacks.finding import Finding
 from discreet.cli import output
 from discreet.errors import RiskNotTolerated
 
@@ -94,7 +94,7 @@ def judge_and_print(
     report: Path | None,
 ) -> None:
     """Judge, write and print findings, worst first; exit 3 when one exceeds its tolerance."""
-    from discreet.attack.finding import judge, worst_first
+    from discreet.attacks.finding import judge, worst_first
 
     judged = worst_first([judge(found, tolerance) for found in findings])
     print_findings(judged, as_json=as_json, report=report)

@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     import numpy as np
     from sqlglot import exp
 
-    from discreet.attack.questions.domains import ColumnDomain
-    from discreet.attack.questions.interface import Interface
-    from discreet.attack.questions.laboratory import LaboratoryNoise, LaboratoryRules
-    from discreet.attack.questions.people import TargetPerson
+    from discreet.attacks.questions.domains import ColumnDomain
+    from discreet.attacks.questions.interface import Interface
+    from discreet.attacks.questions.laboratory import LaboratoryNoise, LaboratoryRules
+    from discreet.attacks.questions.people import TargetPerson
 
 
 class GroupSizeType(click.ParamType[tuple[float, bool]]):
@@ -180,7 +180,7 @@ def open_target(
         asked = choices["budget"] or (budget(table, said) if callable(budget) else budget)
         rules = _interface_rules(choices, table)
         if choices["epsilon"] is None:
-            from discreet.attack.questions.laboratory import laboratory
+            from discreet.attacks.questions.laboratory import laboratory
 
             interface = laboratory(table, rules, chance=chance, budget=asked)
             yield AttackTarget(table, interface, said, chance, rules)
@@ -193,7 +193,7 @@ def open_target(
 
 
 def _interface_rules(choices: Mapping[str, Any], table: Table) -> LaboratoryRules:
-    from discreet.attack.questions.laboratory import LaboratoryRules
+    from discreet.attacks.questions.laboratory import LaboratoryRules
     from discreet.sql import build
 
     smallest = 0
@@ -214,7 +214,7 @@ def _interface_rules(choices: Mapping[str, Any], table: Table) -> LaboratoryRule
 
 
 def _interface_noise(choices: Mapping[str, Any]) -> LaboratoryNoise | None:
-    from discreet.attack.questions.laboratory import LaboratoryNoise
+    from discreet.attacks.questions.laboratory import LaboratoryNoise
 
     if choices["noise"] is None:
         return None
@@ -243,7 +243,7 @@ def _private_interface(
     from pathlib import Path, PurePath
 
     from discreet.answer.curator import open_curator
-    from discreet.attack.questions.interface import Interface
+    from discreet.attacks.questions.interface import Interface
 
     price = str(
         (Decimal(choices["epsilon"]) / questions).quantize(Decimal("1e-12"), rounding=ROUND_DOWN)
@@ -281,7 +281,7 @@ def choose_people(
     group: int = 1,
 ) -> list[TargetPerson]:
     """Return whom the options name, with some absent people where they were drawn by chance."""
-    from discreet.attack.questions.people import draw_people, name_person, read_person_condition
+    from discreet.attacks.questions.people import draw_people, name_person, read_person_condition
     from discreet.errors import WrongUsage
     from discreet.measure.roles import require_column
 
@@ -341,7 +341,7 @@ def public_domains(
     target: AttackTarget, public: Sequence[str] | None, *, but: Sequence[str]
 ) -> list[ColumnDomain]:
     """Return what everybody knows: the named columns, those of the policy that outsiders know, or all."""
-    from discreet.attack.questions.domains import column_domains
+    from discreet.attacks.questions.domains import column_domains
     from discreet.measure.roles import require_column
     from discreet.policy.model import ColumnRole
 

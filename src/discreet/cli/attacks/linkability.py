@@ -52,7 +52,7 @@ def command(
     A person is linked when the synthetic record closest to them is the same by both. How often that
     happens to people of --control, who had no part in SYNTHETIC, is taken off.
     """
-    from discreet.attack.synthetic.linkability import link_column_sets
+    from discreet.attacks.synthetic.linkability import link_column_sets
 
     tolerated = tolerance_of(policy, tolerance=tolerance, table=None, label=tables["source"])
     if tables["columns"] is None and first and second:

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from discreet.attack.finding import Finding
+from discreet.attacks.finding import Finding
 from discreet.cli import options
 from discreet.cli.attacks.findings import finding_options, judge_and_print, tolerance_of
 from discreet.engines.engine import Table
@@ -93,7 +93,7 @@ def command(
     People of the list who are not in the release belong to the test: they show how often a link is
     wrong.
     """
-    from discreet.attack.manifest import describe_release
+    from discreet.attacks.manifest import describe_release
     from discreet.engines.connect import holds_tables, open_table
     from discreet.writing import require_writable_path
 
@@ -128,9 +128,9 @@ def _link_people(
     seed: int | None,
     **choices: Any,
 ) -> Finding:
-    from discreet.attack.linkage.link import link_people
-    from discreet.attack.linkage.spec import make_linkage_spec
-    from discreet.attack.manifest import hierarchies_of
+    from discreet.attacks.linkage.link import link_people
+    from discreet.attacks.linkage.spec import make_linkage_spec
+    from discreet.attacks.manifest import hierarchies_of
     from discreet.errors import WrongUsage
 
     wish = make_linkage_spec(release, people, policy=described, **choices)
@@ -150,7 +150,7 @@ def _link_people(
         raise WrongUsage("--fuzzy has its own tolerance. Leave --within out.")
     import numpy as np
 
-    from discreet.attack.linkage.fuzzy import link_fuzzily
+    from discreet.attacks.linkage.fuzzy import link_fuzzily
 
     rng = np.random.default_rng(seed)
     return link_fuzzily(release, people, wish=wish, threshold=threshold, rng=rng)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from discreet.attack.finding import Finding
+from discreet.attacks.finding import Finding
 from discreet.cli import options
 from discreet.cli.attacks.findings import finding_options, judge_and_print, tolerance_of
 from discreet.cli.attacks.targets import OpenTarget, open_attack_target
@@ -117,8 +117,8 @@ def _require_shape(choices: dict[str, Any]) -> None:
 
 
 def _from_frequencies(opened: OpenTarget, choices: dict[str, Any]) -> Finding:
-    from discreet.attack.membership.marginals import FrequencyColumns
-    from discreet.attack.membership.membership import MembershipAttackOptions, find_membership
+    from discreet.attacks.membership.marginals import FrequencyColumns
+    from discreet.attacks.membership.membership import MembershipAttackOptions, find_membership
 
     return find_membership(
         opened.table,
@@ -138,7 +138,7 @@ def _from_frequencies(opened: OpenTarget, choices: dict[str, Any]) -> Finding:
 def _from_release(
     opened: OpenTarget, choices: dict[str, Any], hierarchies: Mapping[str, Hierarchy]
 ) -> Finding:
-    from discreet.attack.membership.presence import MEMBER, find_presence, mark_members
+    from discreet.attacks.membership.presence import MEMBER, find_presence, mark_members
 
     population = opened.open_beside(choices["population"])
     truth = choices["truth"]
@@ -160,6 +160,6 @@ def _release_hierarchies(
     target: str, policy: Path | None, name: str | None, label: str
 ) -> Mapping[str, Hierarchy]:
     """Return what group names mean: as the policy says, else the manifest beside the release."""
-    from discreet.attack.manifest import describe_release, hierarchies_of
+    from discreet.attacks.manifest import describe_release, hierarchies_of
 
     return hierarchies_of(describe_release(target, policy=policy, label=label, table=name))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from discreet.attack.finding import Finding
+from discreet.attacks.finding import Finding
 from discreet.cli import options, output
 from discreet.cli.attacks import interfaces
 from discreet.cli.attacks.findings import finding_options, judge_and_print, tolerance_of
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from discreet.attack.questions.laboratory import LaboratoryRules
-    from discreet.attack.reconstruction.belief import NoiseBelief
-    from discreet.attack.reconstruction.questions import Roster, Subsets
+    from discreet.attacks.questions.laboratory import LaboratoryRules
+    from discreet.attacks.reconstruction.belief import NoiseBelief
+    from discreet.attacks.reconstruction.questions import Roster, Subsets
 
 EXAMPLES = """\b
 Examples:
@@ -89,9 +89,9 @@ def command(
     interface that the options describe: exact without any, restricted, rounded, noisy, or
     `discreet ask` with --epsilon, which is then the price of all questions together.
     """
-    from discreet.attack.questions.people import read_person_condition
-    from discreet.attack.reconstruction.attack import reconstruct_bits
-    from discreet.attack.reconstruction.people import invent_people, public_columns, read_roster
+    from discreet.attacks.questions.people import read_person_condition
+    from discreet.attacks.reconstruction.attack import reconstruct_bits
+    from discreet.attacks.reconstruction.people import invent_people, public_columns, read_roster
 
     believed = _assumed_belief(assume, choices)
     asked = questions or _default_questions(source, subsets, choices)
@@ -134,8 +134,8 @@ def absent_of(people: int) -> int:
 
 def _default_questions(source: str, subsets: str | None, choices: Any) -> int:
     """Return 4 questions for each person the adversary asks about, or one for each group."""
-    from discreet.attack.reconstruction.attack import PER_PERSON
-    from discreet.attack.reconstruction.exhaustive import MOST_PEOPLE
+    from discreet.attacks.reconstruction.attack import PER_PERSON
+    from discreet.attacks.reconstruction.exhaustive import MOST_PEOPLE
     from discreet.engines.connect import open_table
     from discreet.sql import build
 
@@ -153,7 +153,7 @@ def _default_questions(source: str, subsets: str | None, choices: Any) -> int:
 
 def _assumed_belief(assume: str | None, choices: Any) -> NoiseBelief:
     """Return what is written, else what is true of the interface: a rule is no secret for long."""
-    from discreet.attack.reconstruction.belief import UNKNOWN, NoiseBelief, read_belief
+    from discreet.attacks.reconstruction.belief import UNKNOWN, NoiseBelief, read_belief
 
     if assume is not None:
         return read_belief(assume)
@@ -184,7 +184,7 @@ def _with_limit(
 ) -> Finding:
     from dataclasses import replace
 
-    from discreet.attack.reconstruction.limit import measure_limit
+    from discreet.attacks.reconstruction.limit import measure_limit
 
     groups = chance.random((questions, truth.size)) < 0.5
     trials = measure_limit(groups, truth, chance=chance)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from discreet.attack.finding import Finding
+from discreet.attacks.finding import Finding
 from discreet.cli import options
 from discreet.cli.attacks.classes import ValuesType, attack_bound, class_options, open_beside
 from discreet.cli.attacks.findings import ToleranceType
@@ -61,7 +61,7 @@ def make_attack_command(spec: AttackSpec) -> click.Command:
         def attack(bound: RoleBinding) -> Sequence[Finding]:
             import numpy as np
 
-            from discreet.attack.all_attacks import AttackInput
+            from discreet.attacks.all_attacks import AttackInput
 
             given = AttackInput(
                 release=bound,

@@ -76,7 +76,7 @@ def open_releases(
     name: str | None = None,
 ) -> Generator[OpenReleases]:
     """Open all tables on one engine; it is closed at the end."""
-    from discreet.attack.manifest import describe_release, hierarchies_of, promised_k
+    from discreet.attacks.manifest import describe_release, hierarchies_of, promised_k
     from discreet.cli.attacks.findings import tolerance_of
     from discreet.engines.connect import open_table
     from discreet.policy.model import ColumnRole

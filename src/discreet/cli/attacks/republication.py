@@ -50,7 +50,7 @@ def command(
     A birthday moves somebody into another class, a patient who leaves takes a value along: waiting
     tells. Also checks m-invariance, which keeps the values around whoever stays.
     """
-    from discreet.attack.releases.republication import find_republication
+    from discreet.attacks.releases.republication import find_republication
     from discreet.writing import require_writable_path
 
     if report is not None:

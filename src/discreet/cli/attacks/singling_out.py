@@ -47,7 +47,7 @@ def command(
     exactly one person of --source. Some fit one person by chance: how often they would single out
     people of --control, who had no part in it, is no breach and is taken off.
     """
-    from discreet.attack.synthetic.singling_out import single_out
+    from discreet.attacks.synthetic.singling_out import single_out
 
     tolerated = tolerance_of(policy, tolerance=tolerance, table=None, label=tables["source"])
     trial = open_trial_of(synthetic, **tables)

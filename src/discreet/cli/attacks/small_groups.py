@@ -71,7 +71,7 @@ def command(
     A group of one tells its member's value to everybody; a group of two to the other member. With
     --value, sums that few people dominate are found as well.
     """
-    from discreet.attack.questions.small_groups import Dominance, find_small_groups
+    from discreet.attacks.questions.small_groups import Dominance, find_small_groups
     from discreet.measure.roles import require_column
 
     with interfaces.open_target(source, policy=policy, budget=1, choices=choices) as target:

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from discreet.attack.finding import Finding
+from discreet.attacks.finding import Finding
 from discreet.cli import options
 from discreet.cli.attacks.findings import finding_options, judge_and_print, tolerance_of
 from discreet.cli.attacks.targets import OpenTarget, open_attack_target
@@ -114,8 +114,8 @@ def command(
 def _find_histories(opened: OpenTarget, choices: dict[str, Any]) -> list[Finding]:
     import numpy as np
 
-    from discreet.attack.sparse.sparse import SparseOptions, find_sparse, find_unicity
-    from discreet.attack.sparse.transactions import TransactionColumns
+    from discreet.attacks.sparse.sparse import SparseOptions, find_sparse, find_unicity
+    from discreet.attacks.sparse.transactions import TransactionColumns
 
     chance = np.random.default_rng(choices["seed"])
     parts = TransactionColumns(

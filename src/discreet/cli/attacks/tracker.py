@@ -74,8 +74,8 @@ def command(
     public column, one COUNT each. SOURCE stands behind an interface that the options describe: exact
     without any, restricted, rounded, noisy, or `discreet ask` with --epsilon.
     """
-    from discreet.attack.questions.people import most_common_share
-    from discreet.attack.questions.tracker import TrackerKnowledge, track
+    from discreet.attacks.questions.people import most_common_share
+    from discreet.attacks.questions.tracker import TrackerKnowledge, track
     from discreet.sql import build
 
     is_blurred = choices["step"] is not None or choices["noise"] is not None

@@ -12,7 +12,7 @@ from discreet.cli import options
 if TYPE_CHECKING:
     import numpy as np
 
-    from discreet.attack.synthetic.trial import SyntheticTrial
+    from discreet.attacks.synthetic.trial import SyntheticTrial
 
 
 def trial_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -70,7 +70,7 @@ def trial_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 def open_trial_of(synthetic: str, **tables: Any) -> SyntheticTrial:
     """Return the three tables, read and made comparable."""
-    from discreet.attack.synthetic.trial import open_trial
+    from discreet.attacks.synthetic.trial import open_trial
 
     return open_trial(synthetic, **tables)
 

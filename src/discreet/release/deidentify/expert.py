@@ -8,7 +8,7 @@ from typing import Literal
 
 from sqlglot import exp
 
-from discreet.attack.finding import Finding
+from discreet.attacks.finding import Finding
 from discreet.engines.engine import Table
 from discreet.engines.scratch import innermost
 from discreet.errors import WrongUsage

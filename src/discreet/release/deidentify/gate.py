@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from discreet.attack.finding import Finding
-from discreet.attack.hashes.dictionary import DictionaryOptions, attack_table
-from discreet.attack.linkage.link import link_people
-from discreet.attack.manifest import hierarchies_of, promised_k
+from discreet.attacks.finding import Finding
+from discreet.attacks.hashes.dictionary import DictionaryOptions, attack_table
+from discreet.attacks.linkage.link import link_people
+from discreet.attacks.manifest import hierarchies_of, promised_k
 from discreet.engines.engine import Kind, Table
 from discreet.engines.scratch import ScratchEngine
 from discreet.policy import model

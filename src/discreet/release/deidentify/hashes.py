@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NoReturn
 
-from discreet.attack.hashes.hashes import count_guesses, word_duration
+from discreet.attacks.hashes.hashes import count_guesses, word_duration
 from discreet.engines.engine import Column, Table
 from discreet.errors import UnkeyedHash
 

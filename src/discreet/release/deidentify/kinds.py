@@ -6,7 +6,7 @@ import dataclasses
 from dataclasses import dataclass
 from typing import Any, ClassVar, TypeAlias
 
-from discreet.attack.hashes.hashes import is_hash
+from discreet.attacks.hashes.hashes import is_hash
 from discreet.errors import WrongUsage, did_you_mean
 from discreet.release.deidentify.hashes import refuse_unkeyed_hash
 

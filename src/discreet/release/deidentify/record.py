@@ -9,7 +9,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from discreet.attack.finding import Finding
+from discreet.attacks.finding import Finding
 from discreet.engines.caller_frames import to_pandas_frame, to_polars_frame
 from discreet.engines.engine import ArrowTable
 from discreet.errors import WrongUsage

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.attack.questions.elimination import determine_unknowns
+from discreet.attacks.questions.elimination import determine_unknowns
 from discreet.errors import AccessDenied, StatementFailed
 from discreet.guard.control.documents import Documents
 from discreet.guard.control.versions import conflict

@@ -1,0 +1,220 @@
+"""Background knowledge: values the adversary can rule out leave fewer in each class."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.attacks.classes.histograms import SensitiveHistogram, read_classes
+from discreet.attacks.classes.homogeneity import average_score, word_people_share
+from discreet.attacks.classes.inference import SURE
+from discreet.attacks.classes.knowledge import knowing_only, read_knowledge, with_knowledge
+from discreet.attacks.classes.person import find_person
+from discreet.attacks.finding import Finding, make_finding
+from discreet.errors import WrongUsage
+from discreet.formatting import format_count, format_percent, join_names
+from discreet.measure.classes import ClassHistograms
+from discreet.measure.criteria.evaluate import TOLERANCE
+from discreet.measure.roles import RoleBinding
+
+SHOWN_DEPTHS = (0, 1, 2)
+
+
+@dataclass(frozen=True)
+class Narrowed:
+    """What ruling out values leaves.
+
+    Attributes:
+        of_class: The adversary's certainty in each class when it rules out the values in its way.
+        of_entry: Its certainty of the truth, for the people with each value of each class.
+    """
+
+    of_class: NDArray[np.float64]
+    of_entry: NDArray[np.float64]
+
+
+def rule_out(groups: ClassHistograms, m: int) -> Narrowed:
+    """Return how sure an adversary gets who rules out `m` values that are not the person's.
+
+    For counts r1 ≥ r2 ≥ … of n people the class's worst case is r1 / (n - (r2 + … + r_{m+1})), and
+    somebody with the value of count r is told with r / (n - the m largest others)
+    (Machanavajjhala et al. 2006, section 3).
+
+    >>> from discreet.measure.classes import ClassHistograms
+    >>> groups = ClassHistograms(np.zeros((1, 1)), np.array([0, 3]), np.arange(3), np.array([50, 49, 1]),
+    ...                 np.array([100]))
+    >>> [round(float(rule_out(groups, m).of_class[0]), 4) for m in (0, 1, 2)]
+    [0.5, 0.9804, 1.0]
+    """
+    order = np.lexsort((-groups.counts, groups.owners))
+    counts, first = groups.counts[order], np.repeat(groups.first, groups.lengths)
+    place = np.arange(len(counts)) - first
+    top, more = (_sum_by_class(groups, np.where(place < depth, counts, 0)) for depth in (m, m + 1))
+    # Whoever has one of the m most frequent values leaves room for the next.
+    ruled_out = np.where(place < m, more[groups.owners] - counts, top[groups.owners])
+    # With several values per person what is left may seem fewer than have the value.
+    left = np.maximum(groups.sizes[groups.owners] - ruled_out, counts)
+    certainty = np.empty(len(counts))
+    certainty[order] = counts / left
+    of_class = counts[groups.first] / left[groups.first]
+    return Narrowed(of_class, certainty)
+
+
+def find_background(
+    told: SensitiveHistogram,
+    *,
+    rules_out: int = 1,
+    sure: float = SURE,
+    prior: ClassHistograms | None = None,
+    knows: str | None = None,
+) -> Finding:
+    """Return who is told by an adversary that can rule out some values for each person.
+
+    Args:
+        told: The release, without the rows that contradict what the adversary `knows`.
+        rules_out: How many values it can rule out for a person, the most helpful ones.
+        sure: How sure it must be to count.
+        prior: The groups in which it believes without the quasi-identifiers; by default the whole
+            release is one.
+        knows: What else it knows, in words.
+    """
+    narrowed = rule_out(told.groups, rules_out)
+    is_told = narrowed.of_entry >= sure - TOLERANCE
+    exposed = told.people_with(is_told)
+    believed = told.whole if prior is None else prior
+    knowing = _word_knowledge(told, rules_out, knows)
+    return make_finding(
+        "background",
+        target=told.target,
+        verdict=_word_verdict(told, exposed, sure=sure, knowing=knowing),
+        targets=told.people,
+        exposed=exposed,
+        correct=exposed,
+        certainty=_mean_certainty(told, narrowed, is_told),
+        baseline=_exposed_share(believed, rules_out, sure, told.people),
+        knowledge=f"A person's {told.known}, that the person is in the table, and {knowing}.",
+        remedy=f"Recursive (c, l)-diversity for {told.label} with l of {rules_out + 2} or more, or "
+        "t-closeness; fewer quasi-identifiers help as well.",
+        details={
+            "columns": told.names,
+            "rules_out": rules_out,
+            "sure": sure,
+            "classes": len(told.groups),
+            "exposed_classes": int(np.count_nonzero(narrowed.of_class >= sure - TOLERANCE)),
+            "worst": float(narrowed.of_class.max(initial=0.0)),
+            "average": average_score(told.groups, narrowed.of_class),
+            "by_values_ruled_out": [
+                _measure_depth(told, m, sure) for m in sorted({*SHOWN_DEPTHS, rules_out})
+            ],
+        },
+        example=_build_example(told, narrowed),
+    )
+
+
+def find_all(
+    bound: RoleBinding, *, knows: Sequence[str] = (), rules_out: int = 1, sure: float = SURE
+) -> tuple[Finding, ...]:
+    """Return one finding per sensitive column for an adversary with this knowledge.
+
+    Args:
+        bound: The release and the parts of its columns.
+        knows: Columns and conditions, as `read_knowledge` reads them; the people attacked are those
+            for whom the conditions hold.
+        rules_out: How many more values the adversary can rule out for each person.
+        sure: How sure it must be of the truth for a person to count.
+    """
+    known = read_knowledge(knows, bound.subject.table)
+    seen = with_knowledge(bound, known)
+    if not seen.subject.sensitive:
+        raise WrongUsage("Every sensitive column is known already: nothing is left to learn.")
+    classes = read_classes(seen)
+    # Without the quasi-identifiers, what is known may tell as much: that is no breach.
+    priors: Sequence[ClassHistograms | None] = [None] * len(classes.columns)
+    if known.columns:
+        only = read_classes(knowing_only(seen, known))
+        priors = [told.groups for told in only.columns]
+    return tuple(
+        find_background(told, rules_out=rules_out, sure=sure, prior=prior, knows=known.words)
+        for told, prior in zip(classes.columns, priors, strict=True)
+    )
+
+
+def find_one(
+    bound: RoleBinding, person: Mapping[str, str], *, knows: Sequence[str] = (), sure: float = SURE
+) -> tuple[Finding, ...]:
+    """Return what the release and this knowledge tell about one person, by sensitive column."""
+    known = read_knowledge(knows, bound.subject.table)
+    if missing := [name for name in known.columns if name not in person]:
+        raise WrongUsage(
+            f"The person's {join_names(missing)} is known, and --person does not say it. Add it there."
+        )
+    seen = with_knowledge(bound, known)
+    return find_person(seen, person, attack="background", sure=sure, knows=known.words)
+
+
+def _sum_by_class(groups: ClassHistograms, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
+    return np.add.reduceat(numbers, groups.first) if len(groups) else np.empty(0, np.int64)
+
+
+def _measure_depth(told: SensitiveHistogram, m: int, sure: float) -> dict[str, float]:
+    narrowed = rule_out(told.groups, m)
+    return {
+        "ruled_out": m,
+        "exposed": told.people_with(narrowed.of_entry >= sure - TOLERANCE),
+        "worst": float(narrowed.of_class.max(initial=0.0)),
+        "average": average_score(told.groups, narrowed.of_class),
+    }
+
+
+def _exposed_share(groups: ClassHistograms, m: int, sure: float, people: int) -> float:
+    is_told = rule_out(groups, m).of_entry >= sure - TOLERANCE
+    return min(1.0, float(groups.counts[is_told].sum()) / max(people, 1))
+
+
+def _mean_certainty(
+    told: SensitiveHistogram, narrowed: Narrowed, chosen: NDArray[np.bool_]
+) -> float | None:
+    if not chosen.any():
+        return None
+    return float(np.average(narrowed.of_entry[chosen], weights=told.groups.counts[chosen]))
+
+
+def _word_knowledge(told: SensitiveHistogram, rules_out: int, knows: str | None) -> str:
+    values = format_count(rules_out, "value", "values")
+    ruled_out = f"{values} of {told.label} that the person does not have"
+    if knows is None:
+        return ruled_out
+    return f"{knows}, and {ruled_out}" if rules_out else knows
+
+
+def _word_verdict(told: SensitiveHistogram, exposed: int, *, sure: float, knowing: str) -> str:
+    if not exposed:
+        return (
+            f"Knowing {told.known}, and {knowing}, the adversary is at least {format_percent(sure)} sure of "
+            f"nobody's {told.label}."
+        )
+    return (
+        f"Knowing {told.known}, and {knowing}, the adversary is at least {format_percent(sure)} sure of the "
+        f"{told.label} of {word_people_share(told, exposed)}."
+    )
+
+
+def _build_example(told: SensitiveHistogram, narrowed: Narrowed) -> tuple[str, ...]:
+    groups = told.groups
+    if not len(groups):
+        return ()
+    place = int(np.lexsort((groups.sizes, narrowed.of_class))[-1])
+    entries = np.arange(groups.starts[place], groups.starts[place + 1])
+    best = int(entries[np.argmax(groups.counts[entries])])
+    count, size = int(groups.counts[best]), int(groups.sizes[place])
+    left = round(count / float(narrowed.of_class[place]))
+    return (
+        (
+            f"Somebody has {told.describe(place)}: {size:,} people fit, {count:,} of them with "
+            f"{told.label} {told.values([int(groups.codes[best])])[0]}."
+        ),
+        f"What the adversary rules out leaves {left:,}: it is {format_percent(count / left)} sure.",
+    )

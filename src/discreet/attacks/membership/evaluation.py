@@ -1,0 +1,88 @@
+"""How well scores tell members from others: ranks, hits at few false alarms, and intervals."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.attacks.intervals import clopper_pearson
+
+FALSE_ALARMS = (0.01, 0.05)
+
+
+@dataclass(frozen=True)
+class Hits:
+    """How many members are found when so many others are taken for members."""
+
+    found: int
+    members: int
+    alarms: int
+    others: int
+
+    @property
+    def rate(self) -> float:
+        """The share of members that are found."""
+        return self.found / self.members if self.members else 0.0
+
+    @property
+    def false_rate(self) -> float:
+        """The share of others that are taken for members."""
+        return self.alarms / self.others if self.others else 0.0
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """The exact 95 % interval of `rate`; everything is possible without members."""
+        return clopper_pearson(self.found, self.members) if self.members else (0.0, 1.0)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return rates, their exact intervals, and the advantage with its lower bound."""
+        high = clopper_pearson(self.alarms, self.others)[1] if self.others else 1.0
+        return {
+            "true_positive_rate": self.rate,
+            "interval": self.interval,
+            "false_positive_rate": self.false_rate,
+            "advantage": self.rate - self.false_rate,
+            "advantage_at_least": self.interval[0] - high,
+        }
+
+
+def area_under_curve(scores: NDArray[np.float64], is_member: NDArray[np.bool_]) -> float:
+    """Return the chance that a member scores higher than somebody else; ties count half.
+
+    >>> area_under_curve(np.array([3.0, 2.0, 2.0, 1.0]), np.array([True, True, False, False]))
+    0.875
+    """
+    members, others = int(is_member.sum()), int((~is_member).sum())
+    if not members or not others:
+        return 0.5
+    _, where, counts = np.unique(scores, return_inverse=True, return_counts=True)
+    ranks = np.cumsum(counts) - (counts - 1) / 2
+    total = float(ranks[where][is_member].sum())
+    return (total - members * (members + 1) / 2) / (members * others)
+
+
+def hits_at(scores: NDArray[np.float64], is_member: NDArray[np.bool_], false_alarms: float) -> Hits:
+    """Return the hits above the lowest score that raises at most this share of false alarms."""
+    others = np.sort(scores[~is_member])[::-1]
+    allowed = int(false_alarms * len(others))
+    threshold = others[allowed] if allowed < len(others) else -np.inf
+    return hits_above(scores, is_member, float(threshold))
+
+
+def hits_above(scores: NDArray[np.float64], is_member: NDArray[np.bool_], threshold: float) -> Hits:
+    """Return the hits among scores above a threshold."""
+    claims = scores > threshold
+    members = int(is_member.sum())
+    found = int((claims & is_member).sum())
+    return Hits(found, members, int(claims.sum()) - found, len(scores) - members)
+
+
+def evaluate_scores(scores: NDArray[np.float64], is_member: NDArray[np.bool_]) -> dict[str, Any]:
+    """Return the area under the curve, and hits at 1 % and 5 % false alarms."""
+    found: dict[str, Any] = {"auc": area_under_curve(scores, is_member)}
+    for rate in FALSE_ALARMS:
+        found[f"at_{100 * rate:.0f}_percent"] = hits_at(scores, is_member, rate).to_dict()
+    return found
