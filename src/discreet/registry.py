@@ -48,7 +48,7 @@ class OptionSpec:
         kind: How a text is read: `share` is 0.05 or 5%, `names` are columns separated by commas,
             `values` are COLUMN=VALUE separated by commas, `amount` is an exact number above 0.
         summary: What it means, in one line.
-        default: Its value where nobody states one.
+        default: Its value where none is given.
         minimum: The smallest integer.
         metavar: What stands for the value in `--help`.
         required: Whether it must be stated.

@@ -221,7 +221,7 @@ def test_the_verdict_is_the_first_line_however_long(folder: Path, discreet):
 def test_tables_follow_the_verdict_and_nothing_is_colored(people: Path, discreet):
     ran = discreet("assess", people, *ROLES)
     assert (ran.code, ran.err) == (0, "")
-    assert ran.out.startswith("Nobody among 6 people is unique on age and sex")
+    assert ran.out.startswith("None of the 6 people is unique on age and sex")
     assert "People by the size of their class" in ran.out
     assert "What the worst class reveals" in ran.out
     assert "Chance that a match is right" in ran.out
@@ -357,7 +357,7 @@ def test_all_those_names_can_be_shown(oddly_named: Path, discreet):
     names = [name for name in NAMES if name.strip()]
     ran = discreet("assess", oddly_named, "--quasi", quoted(*names), "--depth", "1")
     assert (ran.code, ran.err) == (0, "")
-    assert f"Nobody among 12 people is unique on {len(names)} quasi-identifiers" in ran.out
+    assert f"None of the 12 people is unique on {len(names)} quasi-identifiers" in ran.out
 
 
 def test_a_file_may_have_any_name(people: Path, discreet):
@@ -441,4 +441,4 @@ def test_the_terminal_shows_bars_and_colors_only_to_people(people: Path):
     ).stdout
     assert "\x1b[" in shown
     plain = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", shown)
-    assert "Nobody among 6 people is unique on age and sex" in plain
+    assert "None of the 6 people is unique on age and sex" in plain

@@ -63,7 +63,7 @@ def test_a_voter_list_finds_patients_and_nobody_in_the_release(told):
 
 
 def test_the_release_is_shown_to_be_safe_enough(told):
-    assert "everybody looks like at least 4 others (k = 5)" in told.stdout
+    assert "everyone looks like at least 4 others (k = 5)" in told.stdout
     assert "ok     k-anonymity: reached k = 5, required k ≥ 5" in told.stdout
     # After Safe Harbor, which counts ages to this year: 974 in 2026, 970 in 2030.
     assert re.search(r"\b9\d\d of 2,000 people are unique", told.stdout)

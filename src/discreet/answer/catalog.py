@@ -83,8 +83,10 @@ class CatalogTable:
         return None if found is None else self._with_declared_kind(found)
 
     def _with_declared_kind(self, column: Column) -> Column:
-        said = self.policy.column(column.name) if self.policy and not self.policy.public else None
-        is_number = said is not None and said.kind == KIND_NAMES[Kind.REAL]
+        declared = (
+            self.policy.column(column.name) if self.policy and not self.policy.public else None
+        )
+        is_number = declared is not None and declared.kind == KIND_NAMES[Kind.REAL]
         if is_number and column.kind is Kind.INTEGER:
             return replace(column, kind=Kind.REAL)
         return column

@@ -410,17 +410,17 @@ class Curator:
         Args:
             question: One SELECT with aggregates.
             epsilon: What it may cost at most, for all aggregates together.
-            delta: The chance that a rare group is told, or that Gaussian noise does not cover.
+            delta: The chance that a rare group is released, or that Gaussian noise does not cover.
             noise: `laplace` or `gaussian`; by default the one with the smaller error.
-            cut_share: The share of epsilon that tells how many rows the limits cut off; 0: none.
+            cut_share: The share of epsilon for measuring how many rows the limits cut off; 0: none.
             confidence: How sure the intervals are.
             size: The rows that a group is taken to have.
             within: Also say what epsilon this relative error would need, such as 0.05.
 
         >>> import pyarrow
         >>> with open_curator(pyarrow.table({"sick": [True, False]})) as curator:
-        ...     told = curator.explain("SELECT count(*) AS n FROM data", epsilon=1)
-        >>> told.expected[0].aggregate, round(told.expected[0].standard_error, 1)
+        ...     explained = curator.explain("SELECT count(*) AS n FROM data", epsilon=1)
+        >>> explained.expected[0].aggregate, round(explained.expected[0].standard_error, 1)
         ('count', 1.4)
         """
         _check_confidence(confidence)

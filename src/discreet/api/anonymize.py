@@ -101,7 +101,7 @@ def anonymize(  # noqa: PLR0913 -- the options of the command
         beta: β-likeness: how far a value's share may rise, relatively.
         disclosure: δ-disclosure: how far the log of a value's share may change.
         k_map: People of the population per class.
-        presence: Bounds on the chance that somebody of the population is in the table.
+        presence: Bounds on the chance that a person of the population is in the table.
         method: `local` (default), `full-domain`, `mondrian`, `relaxed-mondrian` or `cells`.
         suppress: The share of rows that may be suppressed.
         utility: What full-domain recoding keeps small.
@@ -115,9 +115,9 @@ def anonymize(  # noqa: PLR0913 -- the options of the command
         output: Where to write: a CSV or Parquet file, a folder, a table. None: in memory only.
         manifest: Where the manifest goes; by default `release.json` beside the output.
         force: Replace what is at `output`.
-        dry_run: Search and tell only; nothing is published, and no rows are handed out.
+        dry_run: Search and report only; nothing is published, and no rows are handed out.
         key_file: The secret of steps with chance.
-        frontier: Also tell what other values of k would cost.
+        frontier: Also report what other values of k would cost.
         minimal: Also list every minimal full-domain generalization.
         table: The table's name in the policy or in the database.
         delimiter: What separates the columns of a CSV file.

@@ -87,7 +87,7 @@ def deidentify(  # noqa: PLR0913 -- the options of the command
         source: A path, a URL, or a frame: pandas, polars, pyarrow, a DuckDB relation, Spark.
         policy: A policy or the path of its file; its identifiers are removed in any case.
         method: One of the three.
-        output: Where rows go; `OUTPUT.release.json` tells how.
+        output: Where rows go; `OUTPUT.release.json` describes how they were made.
         dry_run: Say what would be done; no rows are written or handed out.
         as_of: Safe Harbor: the year to which ages are counted; by default this year.
         classes: Safe Harbor: columns whose class is known: A to R, `zip`, `age` or `text`.

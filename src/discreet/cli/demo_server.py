@@ -63,7 +63,7 @@ DEMO_USERS = (
     ),
     DemoUser(
         "researcher",
-        "rows in which everybody looks like at least four others",
+        "rows in which everyone looks like at least four others",
         ("SELECT * FROM patients_for_research LIMIT 3",),
     ),
     DemoUser(

@@ -47,18 +47,18 @@ TYPES: Mapping[Kind, str] = {
 }
 
 
-def declared_columns(said: model.TablePolicy) -> dict[str, DeclaredColumn]:
+def declared_columns(policy: model.TablePolicy) -> dict[str, DeclaredColumn]:
     """Return the columns of a policy's table that it gives a kind."""
     return {
         column.name: DeclaredColumn(KINDS[column.kind], column.format)
-        for column in said.columns
+        for column in policy.columns
         if column.kind is not None
     }
 
 
-def correct_schema(schema: DeclaredSchema, said: model.TablePolicy) -> DeclaredSchema:
+def correct_schema(schema: DeclaredSchema, policy: model.TablePolicy) -> DeclaredSchema:
     """Return the inferred schema of a file, overridden by what its policy declares."""
-    declared = declared_columns(said)
+    declared = declared_columns(policy)
     columns = {name: declared.get(name, one) for name, one in schema.columns.items()}
     return replace(schema, columns=columns)
 

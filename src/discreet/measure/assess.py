@@ -178,7 +178,7 @@ def assess_binding(
     cells = group_cells(bound.subject, keeps_suppressed=population is None)
     if cells.rows == 0:
         label = bound.subject.table.label
-        raise EmptySource(f"{label} has a header but no rows: there is nobody to assess.")
+        raise EmptySource(f"{label} has a header but no rows: there are no people to assess.")
     sizes = _measure_sizes(cells)
     matched = match_population(cells, sizes.relation, population) if population else None
     progress("classes", 1, 1)
@@ -377,7 +377,7 @@ def _list_cautions(
     if cells.suppressed:
         rows = format_count(cells.suppressed, "row is", "rows are")
         found.append(
-            f"{rows} suppressed: every quasi-identifier is `*`. Whoever fits no other class is one of "
+            f"{rows} suppressed: every quasi-identifier is `*`. A person who fits no other class is one of "
             "them, so that they are judged as a class of their own."
         )
     if matched is not None and (matched.among < matched.sizes).any():

@@ -64,8 +64,8 @@ def _people_by_value(subject: Roles, column: Column) -> exp.Select:
         ).distinct()
         source, value = build.subquery(once, "people"), build.column("value")
         # As text, because PostgreSQL has no smallest boolean.
-        somebody = exp.Min(this=exp.cast(build.column("unit"), "text"))
-        found.append(build.alias_as(somebody, "somebody"))
+        some_unit = exp.Min(this=exp.cast(build.column("unit"), "text"))
+        found.append(build.alias_as(some_unit, "some_unit"))
     named = build.alias_as(value.copy(), "value")
     return build.select(named, *found, source=source).group_by(value.copy())
 
@@ -75,9 +75,9 @@ def _people_alone(unit: Column | None) -> exp.Expr:
     alone = exp.EQ(this=build.column("people"), expression=build.number(1))
     if unit is None:
         return exp.Count(this=exp.case().when(alone, build.number(1)))
-    somebody = build.column("somebody")
-    known = exp.Count(this=exp.Distinct(expressions=[exp.case().when(alone, somebody)]))
+    some_unit = build.column("some_unit")
+    known = exp.Count(this=exp.Distinct(expressions=[exp.case().when(alone, some_unit)]))
     # Rows without a known person count as one, which a count of distinct values leaves out.
-    nobody = build.all_of([alone.copy(), build.is_null(somebody.copy())])
-    unknown = exp.Max(this=exp.case().when(nobody, build.number(1)).else_(build.number(0)))
+    is_unknown = build.all_of([alone.copy(), build.is_null(some_unit.copy())])
+    unknown = exp.Max(this=exp.case().when(is_unknown, build.number(1)).else_(build.number(0)))
     return exp.Add(this=known, expression=unknown)

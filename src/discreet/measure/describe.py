@@ -66,13 +66,13 @@ def unique_sentence(found: Assessment) -> str:
         return f"Every one of the {found.rows:,} rows of {found.source} is suppressed."
     if found.unique == 0:
         return (
-            f"Nobody among {found.people:,} people is unique on {on}: the smallest class has "
+            f"None of the {found.people:,} people is unique on {on}: the smallest class has "
             f"{found.k:,} people (k = {found.k})."
         )
-    everybody = format_count(found.people, "person", "people")
+    people = format_count(found.people, "person", "people")
     are = "is" if found.unique == 1 else "are"
     share = format_percent(found.unique / found.people)
-    return f"{found.unique:,} of {everybody} {are} unique on {on} ({share})."
+    return f"{found.unique:,} of {people} {are} unique on {on} ({share})."
 
 
 def bin_sizes(

@@ -46,7 +46,7 @@ def find_exposures(found: Assessment, policy: model.TablePolicy | None) -> tuple
 def joint_sentence(joint: JointUniqueness) -> str:
     """Return how many people are alone on what stays, and on how little of it."""
     if not joint.exposed:
-        return "Nobody is alone on the columns that stay."
+        return "No one is alone on the columns that stay."
     who = format_count(joint.exposed, "person", "people")
     share = format_percent(joint.exposed / max(joint.people, 1))
     others = f"but {joint.secret}, which is thereby learned" if joint.secret else "together"
@@ -59,7 +59,7 @@ def joint_sentence(joint: JointUniqueness) -> str:
 def homogeneous_sentence(column: str, exposed: int, *, people: int) -> str:
     """Return how many people's sensitive value follows from their class."""
     if not exposed:
-        return f"Nobody's {column} follows from their class."
+        return f"No one's {column} follows from their class."
     who = format_count(exposed, "person", "people")
     return (
         f"The {column} of {who} of {people:,} ({format_percent(min(exposed / max(people, 1), 1.0))}) follows "

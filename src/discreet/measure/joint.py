@@ -92,7 +92,7 @@ def _measure(search: _UniquenessSearch, bound: RoleBinding, *, people: int) -> J
             alone = search.unique(others) if others else 0
             if alone > exposed:
                 exposed, secret = alone, one
-            if exposed == unique:  # fewer columns single out nobody else
+            if exposed == unique:  # fewer columns single out no one else
                 break
     known = [column for column in ranked if column != secret]
     enough, alone = search.fewest(known, people=exposed) if exposed else ([], 0)
@@ -118,7 +118,7 @@ def kept_columns(bound: RoleBinding) -> list[Column]:
 
 
 def _count_people(bound: RoleBinding) -> tuple[int, bool]:
-    """Return how many people there are, rows of nobody known as one, and whether any has several rows."""
+    """Return how many people there are, rows without a known person as one, and whether any has several rows."""
     table, unit = bound.subject.table, bound.subject.unit
     rows = _count(table.engine, table.relation.copy())
     if unit is None:
@@ -169,7 +169,7 @@ class _UniquenessSearch:
     has_unit: bool
 
     def unique(self, columns: Sequence[Column]) -> int:
-        """Return how many people have values that nobody else has."""
+        """Return how many people have values that no one else has."""
         groups = [build.column(self.names[column]) for column in columns]
         owner: exp.Expr = exp.Min(this=build.column("low")) if self.has_unit else build.number(1)
         alone = build.select(build.alias_as(owner, "unit"), source=self.relation.copy())
@@ -206,7 +206,7 @@ class _UniquenessSearch:
     def fewest(self, ranked: Sequence[Column], *, people: int) -> tuple[list[Column], int]:
         """Return the shortest beginning of `ranked` on which most of `people` are alone.
 
-        Whoever is alone on some columns is alone on more. Few columns are grouped quickly and are
+        A person who is alone on some columns is alone on more. Few columns are grouped quickly and are
         often enough, so that lengths are doubled first, and halved once one was long enough.
         """
         wanted = MOST * people

@@ -110,8 +110,10 @@ def bring_population(population: Table, subject: Roles, engine: Engine) -> exp.T
 
 def _require_people(population: Table) -> None:
     # Without rows a file's columns have no types either, and would be reported as different.
-    anybody = build.select(build.alias_as(build.number(1), "n"), source=population.relation.copy())
-    if population.engine.run(anybody.limit(1)).num_rows == 0:
+    any_person = build.select(
+        build.alias_as(build.number(1), "n"), source=population.relation.copy()
+    )
+    if population.engine.run(any_person.limit(1)).num_rows == 0:
         raise _empty_population(population)
 
 

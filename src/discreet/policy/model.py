@@ -177,7 +177,7 @@ class Clip:
 
     promise: ClassVar[str] = (
         "No number outside the bounds remains: one beyond a bound becomes that bound. "
-        "It does not promise that anybody is less unique."
+        "It does not promise that anyone is less unique."
     )
     column: str
     bounds: tuple[Decimal, Decimal]
@@ -190,7 +190,7 @@ class TopCode:
 
     promise: ClassVar[str] = (
         "No number above the bound remains: each of them becomes the bound. "
-        "It does not promise that anybody is less unique."
+        "It does not promise that anyone is less unique."
     )
     column: str
     at: Decimal
@@ -203,7 +203,7 @@ class BottomCode:
 
     promise: ClassVar[str] = (
         "No number below the bound remains: each of them becomes the bound. "
-        "It does not promise that anybody is less unique."
+        "It does not promise that anyone is less unique."
     )
     column: str
     at: Decimal
@@ -216,7 +216,7 @@ class RoundNumbers:
 
     promise: ClassVar[str] = (
         "Every number is a multiple of the base, and within half a base of the true one. "
-        "It does not promise that anybody is less unique."
+        "It does not promise that anyone is less unique."
     )
     column: str
     base: Decimal
@@ -245,7 +245,7 @@ class Pram:
     """
 
     promise: ClassVar[str] = (
-        "Each value is expected in as many rows as before, and the published matrix tells analysts "
+        "Each value is expected in as many rows as before, and the published matrix states "
         "the chance of every change. It promises nothing about any one row but that its value may be untrue."
     )
     column: str

@@ -277,7 +277,7 @@ def _read(plan: _AnonymizePlan, bound: RoleBinding) -> EncodedProblem:
     cells = group_cells(bound.subject, keeps_groups=True)
     if cells.rows == 0:
         label = bound.subject.table.label
-        raise EmptySource(f"{label} has a header but no rows: there is nobody to publish.")
+        raise EmptySource(f"{label} has a header but no rows: there are no people to publish.")
     population = None
     if plan.given.against is not None:
         population = open_population(

@@ -307,7 +307,7 @@ def _list_cautions(
     if strange:
         found.append(
             f"Releases were not joined by {join_names(list(strange))}: the values are written otherwise "
-            "there. What they tell together may be more than was found."
+            "there. What they reveal together may be more than was found."
         )
     return tuple(found)
 
@@ -364,7 +364,7 @@ def _refusal_message(beyond: Sequence[Finding], open_points: Sequence[str]) -> s
             for found in beyond
         )
         found.append(
-            f"Attacked, it tells more than is tolerated ({learned}). {beyond[0].verdict} What helps: "
+            f"Attacked, it reveals more than is tolerated ({learned}). {beyond[0].verdict} What helps: "
             f"{beyond[0].remedy[:1].lower()}{beyond[0].remedy[1:]}"
         )
     found += open_points

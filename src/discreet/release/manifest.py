@@ -125,7 +125,7 @@ def _public_step(step: dict[str, Any]) -> dict[str, Any]:
 def _public_policy(policy: model.TablePolicy) -> model.TablePolicy:
     """Return what a reader needs of the policy: roles, what labels mean, and what was demanded.
 
-    Bounds and lists of values may have been drafted from the data, and what answers may tell has no
+    Bounds and lists of values may have been drafted from the data, and what answers may reveal has no
     part in a release.
     """
     columns = tuple(

@@ -66,7 +66,7 @@ def read_goal(reading: EncodedProblem, bound: RoleBinding, name: str) -> Goal:
     count = len(np.unique(goal.values))
     if count > MOST_VALUES:
         raise WrongUsage(
-            f"The column to predict, '{name}', has {count:,} values; a classifier can tell "
+            f"The column to predict, '{name}', has {count:,} values; a classifier can distinguish "
             f"{MOST_VALUES} apart at most. Choose another --target, or group its values first."
         )
     if count == 0:
@@ -86,15 +86,15 @@ def measure_classification(goal: Goal, columns: Sequence[Labeled]) -> Classifier
     """Return how well the goal is predicted from the quasi-identifiers, before and after.
 
     The same rows are in the same folds before and after. A goal that is a quasi-identifier itself is
-    told to the trainer where a row keeps its value; what is predicted is always the true one.
+    given to the trainer where a row keeps its value; what is predicted is always the true one.
     """
     features = [column.take(goal.owners) for j, column in enumerate(columns) if j != goal.place]
     folds = split_folds(goal.values, goal.rows)
     rows = np.bincount(goal.values, weights=folds.sum(axis=1))
-    told = None
+    given = None
     if goal.place is not None:
         column = columns[goal.place]
-        told = np.where(_is_exact(column)[column.labels], column.values, UNKNOWN)
+        given = np.where(_is_exact(column)[column.labels], column.values, UNKNOWN)
     return ClassifierAccuracy(
         target=goal.column,
         majority=float(rows.max() / rows.sum()),
@@ -102,7 +102,10 @@ def measure_classification(goal: Goal, columns: Sequence[Labeled]) -> Classifier
             np.stack([column.values for column in features], axis=1), goal.values, folds
         ),
         after=cross_validate(
-            np.stack([column.labels for column in features], axis=1), goal.values, folds, told=told
+            np.stack([column.labels for column in features], axis=1),
+            goal.values,
+            folds,
+            given=given,
         ),
         rows=int(rows.sum()),
     )

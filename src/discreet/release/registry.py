@@ -331,7 +331,7 @@ def _read(path: Path) -> dict[str, Any]:
         return {**absent, **content, "id": str(content["id"])}
     except (OSError, ValueError, KeyError, TypeError):
         raise RegistryFailed(
-            f"{path} cannot be read as the record of a release: what was published then might tell "
+            f"{path} cannot be read as the record of a release: what was published then might reveal "
             "more together with this. Bring it back, or move it away if you know what it was."
         ) from None
 

@@ -37,14 +37,14 @@ def _worst_finding(release: Release) -> list[str]:
 def _describe_outcome(release: Release) -> str:
     people = format_count(release.people, "person", "people")
     if release.k is None or release.suppressed == release.rows:
-        return f"Every row of {release.source} is suppressed: nothing is told about {people}."
+        return f"Every row of {release.source} is suppressed: nothing is published about {people}."
     kept = "nothing suppressed"
     if release.suppressed:
         share = format_percent(release.suppressed / max(release.rows, 1))
         kept = f"{format_count(release.suppressed, 'row', 'rows')} ({share}) suppressed"
     return (
         f"{format_count(release.rows, 'row', 'rows')} of {release.source} in "
-        f"{format_count(release.classes, 'class', 'classes')}: everybody looks like at least "
+        f"{format_count(release.classes, 'class', 'classes')}: everyone looks like at least "
         f"{format_count(release.k - 1, 'other', 'others')} (k = {release.k:,}). {format_percent(release.loss)} of the detail of the "
         f"quasi-identifiers is lost, {kept}."
     )
@@ -55,7 +55,7 @@ def not_tried(earlier: Sequence[str]) -> str:
     if not earlier:
         return ""
     releases = format_count(len(earlier), "earlier release", "earlier releases")
-    return f" What it tells together with {releases} was not tried."
+    return f" What it reveals together with {releases} was not tried."
 
 
 def warn(
@@ -80,7 +80,7 @@ def warn(
     if rows:
         found.append(
             f"{format_count(rows, 'row is', 'rows are')} in a class whose every quasi-identifier is `*`: it "
-            "meets the criteria, and nothing tells it from suppressed rows."
+            "meets the criteria, and cannot be distinguished from suppressed rows."
         )
     if any(getattr(c, "column", None) for c in problem.judge.criteria):
         found.append(

@@ -30,7 +30,7 @@ def explain_assessment(found: Assessment) -> tuple[str, ...]:
             ),
         )
     first = (
-        f"Nobody's record can be picked out with certainty by somebody who knows {knows}: at least "
+        f"No one's record can be picked out with certainty by somebody who knows {knows}: at least "
         f"{found.k:,} people always look alike, so a guess is right at best once in {found.k:,} times."
     )
     if found.k < SAFE_CLASS:

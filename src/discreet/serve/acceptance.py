@@ -35,17 +35,17 @@ def accept_stores(
     if seal is not None:
         _accept_others(stores, seal, doubtful)
         accept_settings(stores.control, stores.settings)
-    told: list[str] = []
+    notes: list[str] = []
     if "ledger" in doubtful:
         stores.ledger.close_budget(f"the ledger was put back or replaced ({reason})", at=act.at)
-        told.append("Budgets count as spent until: discreet budget --reopen REASON")
+        notes.append("Budgets count as spent until: discreet budget --reopen REASON")
     if "control store" in doubtful:
         suspend_logins(stores.control, f"rights were put back or replaced ({reason})", at=act.at)
-        told.append("Logins are suspended until: discreet user confirm DIR --reason TEXT")
+        notes.append("Logins are suspended until: discreet user confirm DIR --reason TEXT")
     settle_heads(
         stores, Event(act.at, "key", user=act.by, protocol="cli", reason=f"accept: {reason}")
     )
-    return told
+    return notes
 
 
 def settle_heads(stores: ServerStores, event: Event) -> None:

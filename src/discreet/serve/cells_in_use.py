@@ -90,10 +90,10 @@ def _refuse_cells(data: ServerData, key_id: str, versions: Collection[int]) -> N
     with data.opened() as database:
         found = cells_under(database, authority, key_id, versions)
     if found:
-        told = ", ".join(f"{use.cells:,} cells of {use.table}.{use.column}" for use in found)
+        listed = ", ".join(f"{use.cells:,} cells of {use.table}.{use.column}" for use in found)
         steps = "; ".join(f"{use.again} '{key_id}'" for use in found)
         raise KeyInUse(
-            f"{told} need the retired versions of '{key_id}', and could never be read again. Encrypt "
+            f"{listed} need the retired versions of '{key_id}', and could never be read again. Encrypt "
             f"them anew first, in SQL: {steps}"
         )
 

@@ -192,9 +192,9 @@ def _includes_all(store: AuthenticatedStore, name: str, heads: list[Mapping[str,
 def _forgotten_rights(folder: Path, there: ControlStore, older: ControlStore) -> str:
     version = older.state().version
     since = [each.statement for each in there.history() if each.version > version]
-    told = "; ".join(reversed(since[-_MOST_NAMED:])) or "passwords, tokens or keys"
+    changes = "; ".join(reversed(since[-_MOST_NAMED:])) or "passwords, tokens or keys"
     return (
-        f"The rights in {folder} changed since the backup was made ({told}): going back would undo that. "
+        f"The rights in {folder} changed since the backup was made ({changes}): going back would undo that. "
         "Add --keep-rights to restore everything else, or --forget REASON to forget it."
     )
 

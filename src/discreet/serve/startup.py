@@ -161,19 +161,19 @@ def _open_journal(settings: Settings, clock: Callable[[], datetime]) -> Journal:
 
 
 def _authenticator_settings(settings: Settings) -> AuthenticationSettings:
-    said = settings.ldap
-    if said is None:
+    ldap = settings.ldap
+    if ldap is None:
         return AuthenticationSettings()
     password = ""
-    if said.reader_password_file is not None:
-        require_private(said.reader_password_file)
+    if ldap.reader_password_file is not None:
+        require_private(ldap.reader_password_file)
         try:
-            password = said.reader_password_file.read_text("utf-8").strip()
+            password = ldap.reader_password_file.read_text("utf-8").strip()
         except OSError:
             raise WrongUsage(
-                f"{said.reader_password_file} cannot be read. Name a file that you may read."
+                f"{ldap.reader_password_file} cannot be read. Name a file that you may read."
             ) from None
-    fields = said.model_dump(exclude={"reader_password_file"})
+    fields = ldap.model_dump(exclude={"reader_password_file"})
     return AuthenticationSettings(directory=LdapDirectory(**fields, reader_password=password))
 
 

@@ -125,12 +125,12 @@ class ServerStores:
         signed = [found for found in later if key is None or is_signed(found, key)]
         if not signed:
             return {"journal": f"the witness {path} has checkpoints of another key only"}
-        told = f"the witness {path} knows of entries that it does not have"
+        reason = f"the witness {path} knows of entries that it does not have"
         last = max(signed, key=lambda found: found.size)
         behind = self._behind_heads(last.heads)
         if not self.journal.includes(StoreHead(self.journal.identity, last.size, last.hash)):
             behind.append("journal")
-        return dict.fromkeys(behind, told)
+        return dict.fromkeys(behind, reason)
 
 
 def refuse_behind(stores: ServerStores, *, key: Ed25519PublicKey | None = None) -> None:
@@ -141,11 +141,11 @@ def refuse_behind(stores: ServerStores, *, key: Ed25519PublicKey | None = None) 
     """
     behind = stores.behind(key=key)
     if behind:
-        told = "; ".join(
+        reason = "; ".join(
             f"the {name} was replaced or put back: {why}" for name, why in behind.items()
         )
         raise StoreFailed(
-            f"The server is not started, because {told}. Restore the latest one. If it is lost, run: "
+            f"The server is not started, because {reason}. Restore the latest one. If it is lost, run: "
             f"discreet key accept {stores.settings.data} --reason TEXT; budgets then count as spent, and "
             "logins are suspended, until you confirm."
         )

@@ -71,7 +71,7 @@ def test_what_the_trainer_is_not_told_is_predicted_from_the_rest():
     features = np.array([[0], [1]] * 30)
     target = features[:, 0]
     folds = split_folds(target, np.ones(60, dtype=np.int64))
-    told = np.where(np.arange(60) < 20, target, UNKNOWN)
-    assert cross_validate(features, target, folds, told=told) == 1
+    given = np.where(np.arange(60) < 20, target, UNKNOWN)
+    assert cross_validate(features, target, folds, given=given) == 1
     nothing = np.full(60, UNKNOWN)
-    assert cross_validate(features, target, folds, told=nothing) == 0
+    assert cross_validate(features, target, folds, given=nothing) == 0

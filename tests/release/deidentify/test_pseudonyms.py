@@ -211,7 +211,7 @@ def test_a_missing_key_and_a_missing_column_are_told(engine: DuckDB):
 
 
 def test_what_nobody_can_undo_is_not_undone(engine: DuckDB):
-    with pytest.raises(WrongUsage, match="nobody can undo"):
+    with pytest.raises(WrongUsage, match="cannot be reversed"):
         reidentify(opened(engine, name=["a"]), {"name": KeyedHash()}, key=KEY)
 
 

@@ -28,7 +28,7 @@ GRANT SELECT ON diagnoses TO PUBLIC;
 GRANT AGGREGATE ON patients TO analysts WITH BUDGET (EPSILON 2, DELTA 1e-6);
 GRANT AGGREGATE ON visits TO analysts WITH BUDGET (EPSILON 2, DELTA 1e-6);
 
--- The researcher gets rows in which everybody looks like at least four others: a release of its
+-- The researcher gets rows in which everyone looks like at least four others: a release of its
 -- own, made once, attacked before it is shown.
 CREATE ANONYMIZED VIEW patients_for_research WITH (k = 5) AS
   SELECT birth_date, sex, postcode, diagnosis FROM patients;

@@ -75,7 +75,7 @@ class Ledger(AuthenticatedStore):
         )
 
     def known_heads(self) -> dict[str, StoreHead]:
-        """Return how far other stores were when the ledger was last told, by name."""
+        """Return how far other stores were when the ledger was last updated, by name."""
         from discreet.dp.ledger import queries
 
         return self._store.read(queries.known_heads)
@@ -114,8 +114,8 @@ class Ledger(AuthenticatedStore):
         """Charge all accounts, or none, and return the right to answer.
 
         The same `key` again is not charged again: it returns the stored answer, or, if there is none
-        because somebody crashed or is still at work, the same reservation, as long as accounts, cells
-        and price are the same. So `key` must tell apart whatever must be paid for separately: the
+        because a process crashed or is still at work, the same reservation, as long as accounts, cells
+        and price are the same. So `key` must distinguish whatever must be paid for separately: the
         question, the state of the data, and the analyst where analysts have budgets of their own.
 
         Raises:
@@ -158,7 +158,7 @@ class Ledger(AuthenticatedStore):
         return self._store.read(lambda connection: queries.find_answer(connection, key))
 
     def pin(self, account: str, content: str) -> str:
-        """Keep `content` for `account`, and return what is kept: the first that anybody pinned."""
+        """Keep `content` for `account`, and return what is kept: the first that was pinned."""
         from discreet.dp.ledger import transactions
 
         return self._store.write(
@@ -237,7 +237,7 @@ class Ledger(AuthenticatedStore):
     ) -> bool:
         """Add a table, unless others than those `seen` are there by now; return whether it was added.
 
-        Whoever compared a table with all known ones names these by `seen`, so that two who add the same
+        A caller that compared a table with all known ones names these by `seen`, so that two that add the same
         table at the same time do not give it two accounts.
         """
         from discreet.dp.ledger import sources

@@ -12,7 +12,7 @@ from discreet.dp.ledger import journal, schema
 def enter_kept(connection: Connection, last: journal.LedgerHead) -> None:
     """Enter drafts, sightings and the key's hash as they are, unless they were.
 
-    They were not authenticated before, so that they are believed once. An entry tells it, so that the
+    They were not authenticated before, so that they are believed once. An entry records it, so that the
     state before is an earlier one, which other stores know.
     """
     if not last.is_former:

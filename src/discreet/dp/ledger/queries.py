@@ -31,7 +31,7 @@ def find_pin(connection: Connection, account: str) -> str | None:
 
 
 def known_heads(connection: Connection) -> dict[str, StoreHead]:
-    """Return how far other stores were when the ledger was last told."""
+    """Return how far other stores were when the ledger was last updated."""
     written = journal.read_head(connection).known_heads or schema.NO_HEADS
     return {name: read_store_head(text) for name, text in json.loads(written).items()}
 

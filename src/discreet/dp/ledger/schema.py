@@ -8,7 +8,7 @@ from discreet.errors import LedgerFailed
 from discreet.stores.schema import IS_STRICT, StoreSchema, WholeNumber, head_table
 
 FORMAT = 4  # 1 had no sources, 2 no seal, 3 drafts, sightings and key outside the chain
-APPLICATION = 0x64_63_72_74  # "dcrt": tells a ledger from any other SQLite file
+APPLICATION = 0x64_63_72_74  # "dcrt": distinguishes a ledger from any other SQLite file
 EVERYTHING_ELSE = ""  # the row of all parts that no question has named yet
 START = "0" * 64
 NO_HEADS = "{}"
@@ -23,7 +23,7 @@ head = head_table(
     Column("sequence", WholeNumber, nullable=False),
     Column("hash", Text, nullable=False),
     Column("closed", Text, nullable=False),  # why nothing may be spent, empty when it may
-    # How far other stores were when the ledger was last told, as JSON; empty in a ledger of format 3.
+    # How far other stores were when the ledger was last updated, as JSON; empty in a ledger of format 3.
     Column("known_heads", Text, nullable=False),
 )
 

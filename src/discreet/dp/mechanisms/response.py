@@ -104,7 +104,9 @@ def coin_table(*, truth: Fraction, yes: Fraction = Fraction(1, 2)) -> Table:
     (Fraction(1, 4), Fraction(3, 4))
     """
     if not (0 <= truth < 1 and 0 < yes < 1):
-        raise InvalidMechanism("The coin tells the truth less than always, and knows yes and no.")
+        raise InvalidMechanism(
+            "The coin must give the true answer with a chance below 1, and have two outcomes."
+        )
     lie = (1 - truth) * yes
     return ((1 - lie, lie), (1 - truth - lie, truth + lie))
 

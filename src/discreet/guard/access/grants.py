@@ -1,7 +1,7 @@
 """GRANT and REVOKE on relations, columns and schemas, all or nothing.
 
 The rules are those of PostgreSQL 16 (src/backend/catalog/aclchk.c). In the scope `owner`, a revoke
-by the owner removes the privilege whoever granted it; in the scope `grantor`, only what the
+by the owner removes the privilege, whichever role granted it; in the scope `grantor`, only what the
 role granted itself.
 """
 

@@ -120,8 +120,8 @@ def _add(
             role, member, grantor, bool(options.admin), inherit, options.set is not False
         )
         return change.with_memberships((*authority.memberships, new))
-    said = {"admin": options.admin, "inherit": options.inherit, "set": options.set}
-    new = replace(old, **{name: value for name, value in said.items() if value is not None})
+    stated = {"admin": options.admin, "inherit": options.inherit, "set": options.set}
+    new = replace(old, **{name: value for name, value in stated.items() if value is not None})
     if new == old:
         return change.with_notice(
             "NOTICE",

@@ -125,7 +125,7 @@ class Lockout:
             return f"user {attempt.user}"
         name = attempt.user.encode("utf-8", "surrogatepass")
         place = int.from_bytes(hmac.digest(self._secret, name, hashlib.sha256)[:4], "big") % _PLACES
-        return f"nobody {place}"
+        return f"unknown {place}"
 
     def _address_counter(self, address: str) -> str:
         """Return the counter of an address; IPv6 is counted by /64, of which one client has all."""

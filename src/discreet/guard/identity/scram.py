@@ -155,13 +155,13 @@ class ScramConversation:
         self._verifier, self._binding = verifier, binding
         self._nonce = nonce or _encode_base64(secrets.token_bytes(_NONCE_BYTES))
         self._expected: bytes | None = None  # the channel binding that the client must send
-        self._said = ""
+        self._transcript = ""
         plus = () if binding is None else (MECHANISM_PLUS,)
         self.mechanisms: tuple[str, ...] = (*plus, MECHANISM)
 
     def first(self, mechanism: str, message: bytes) -> bytes:
         """Return the server's first message for the client's."""
-        if self._said or mechanism not in self.mechanisms:
+        if self._transcript or mechanism not in self.mechanisms:
             raise _malformed_message()
         flag, identity, bare = _split(_decode_text(message), 3)
         if identity:  # acting as another role needs SET ROLE
@@ -176,15 +176,15 @@ class ScramConversation:
         self._nonce = nonce + self._nonce
         salt = _encode_base64(self._verifier.salt)
         answer = f"r={self._nonce},s={salt},i={self._verifier.iterations}"
-        self._said = f"{bare},{answer},"
+        self._transcript = f"{bare},{answer},"
         return answer.encode()
 
     def final(self, message: bytes) -> tuple[bool, bytes]:
         """Check the proof; return whether it is correct, and the server's signature if so."""
         expected, self._expected = self._expected, None
         text = _decode_text(message)
-        said, mark, proof = text.rpartition(",p=")
-        parts = said.split(",")
+        unproven, mark, proof = text.rpartition(",p=")
+        parts = unproven.split(",")
         if expected is None or not mark or len(parts) < 2:
             raise _malformed_message()
         if not (parts[0].startswith("c=") and parts[1].startswith("r=")):
@@ -194,7 +194,7 @@ class ScramConversation:
             raise LoginFailed("SCRAM channel binding check failed", sqlstate="28000")
         if not hmac.compare_digest(parts[1][2:].encode(), self._nonce.encode()):
             raise _malformed_message()
-        return self._check_proof((self._said + said).encode(), shown)
+        return self._check_proof((self._transcript + unproven).encode(), shown)
 
     def _check_proof(self, transcript: bytes, proof: bytes) -> tuple[bool, bytes]:
         if len(proof) != 32:

@@ -151,5 +151,5 @@ def _quote_names(columns: Sequence[str]) -> list[exp.Expr]:
 
 def _empty_authority(settings: Mapping[str, str] | None = None) -> tuple[Authority, Subject]:
     """Return an empty authority: checks and defaults read no other table."""
-    role = DatabaseRole("nobody")
+    role = DatabaseRole("check")
     return Authority(roles={role.name: role}), Subject(role.name, role.name, None, settings or {})

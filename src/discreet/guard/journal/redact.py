@@ -94,8 +94,8 @@ def without_literals(reason: str | None, statement: str) -> str | None:
         if writing.add(written, token.start):
             gone |= {written, token.text, token.text.replace("'", "''")}
     # Folded names are in there, too. Only quoted words: a statement may have many literals.
-    said = reason.lower()
-    quoted = {text for text in gone if text and text.lower() in said}
+    lowered = reason.lower()
+    quoted = {text for text in gone if text and text.lower() in lowered}
     if not quoted:
         return reason
     any_of = "|".join(re.escape(text) for text in sorted(quoted, key=len, reverse=True))

@@ -229,18 +229,18 @@ def _parse_with(cursor: StatementCursor) -> tuple[bool, Allowance | None]:
 
 def _parse_budget(cursor: StatementCursor) -> Allowance:
     cursor.need("(")
-    said: dict[str, Decimal] = {}
+    amounts: dict[str, Decimal] = {}
     while not cursor.take(")"):
-        if said:
+        if amounts:
             cursor.need(",")
         name = cursor.choose("epsilon", "delta")
         cursor.take("=")
-        if name in said:
+        if name in amounts:
             raise StatementFailed("42601", "conflicting or redundant options")
-        said[name] = _parse_decimal(cursor.number())
-    if "epsilon" not in said:
+        amounts[name] = _parse_decimal(cursor.number())
+    if "epsilon" not in amounts:
         raise StatementFailed("42601", "a budget needs EPSILON", hint="DELTA is 0 unless given.")
-    epsilon, delta = said["epsilon"], said.get("delta", Decimal(0))
+    epsilon, delta = amounts["epsilon"], amounts.get("delta", Decimal(0))
     if epsilon <= 0 or not 0 <= delta < 1:
         raise StatementFailed("22023", "a budget has EPSILON above 0 and DELTA from 0 to below 1")
     return Allowance(epsilon, delta)

@@ -28,8 +28,8 @@ def parse_start(cursor: StatementCursor) -> kinds.Begin:
 
 
 def _make_begin(cursor: StatementCursor) -> kinds.Begin:
-    said = parse_transaction_modes(cursor).get("read_only")
-    return kinds.Begin(read_only=None if said is None else said == "on")
+    mode = parse_transaction_modes(cursor).get("read_only")
+    return kinds.Begin(read_only=None if mode is None else mode == "on")
 
 
 def parse_transaction_modes(cursor: StatementCursor) -> dict[str, str]:

@@ -241,14 +241,14 @@ def _distance_measure(name: str, *, missing: model.Missing = "unknown") -> Measu
     return Measure(name, worse)
 
 
-def _among_known(score: Score, nobody: float) -> Score:
-    """Return the score of each class without its missing values, `nobody` where all are missing."""
+def _among_known(score: Score, all_missing: float) -> Score:
+    """Return the score of each class without its missing values, `all_missing` where all are missing."""
 
     def scored(groups: ClassHistograms, overall: Overall) -> NDArray[np.float64]:
         if overall.missing is None:
             return score(groups, overall)
         known, has_some = _known_values(groups, overall)
-        found = np.full(len(groups), nobody)
+        found = np.full(len(groups), all_missing)
         if has_some.any():
             found[has_some] = score(known, overall.known)
         return found

@@ -175,7 +175,7 @@ CONCEPTS = (
     ),
     _quasi_identifier_concept(
         "sex",
-        "everybody who meets the person knows it",
+        "everyone who meets the person knows it",
         "sex, gender, geschlecht, sexe, genre, sexo, genero, geslacht, sesso, genere",
     ),
     _quasi_identifier_concept(
@@ -222,7 +222,7 @@ CONCEPTS = (
     ),
     _quasi_identifier_concept(
         "language",
-        "everybody who talks to the person knows it",
+        "everyone who talks to the person knows it",
         "language, mother tongue, native language, sprache, muttersprache, langue, idioma, lengua, taal, "
         "moedertaal, lingua, lingua madre",
     ),
@@ -241,7 +241,7 @@ CONCEPTS = (
     ),
     _quasi_identifier_concept(
         "employer, school or clinic",
-        "whoever goes there too knows it",
+        "everyone who goes there too knows it",
         "employer, company, company name, organization, organisation, department, firm, arbeitgeber, firma, "
         "abteilung, employeur, entreprise, empresa, empleador, werkgever, bedrijf, datore di lavoro, azienda, "
         "empregador, school, university, schule, hochschule, ecole, escuela, universidad, universita, scuola, "
@@ -276,7 +276,7 @@ CONCEPTS = (
     ),
     _quasi_identifier_concept(
         "date of an event",
-        "somebody was there, or read of it",
+        "people who were there, or read of it, know it",
         "date, day, weekday, =dow, timestamp, =dt, admit dt, disch dt, =admit, =dos, admission date, discharge date, visit date, death date, date of death, hire date, admission, discharge, "
         "created at, updated at, datum, =tag, aufnahmedatum, entlassungsdatum, sterbedatum, todesdatum, fecha, "
         "=data, jour, dag, =year, =month, =jahr, =monat, =annee, =mois, =ano, =mes, =anno, death mon, death day, "

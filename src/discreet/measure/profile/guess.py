@@ -232,7 +232,7 @@ def _by_date(column: _ColumnEvidence) -> RoleGuess | None:
         return column.guess(
             ColumnRole.QUASI_IDENTIFIER, reason, "high", meaning="birth date", safe_harbor="C"
         )
-    reason = f"{column.uniqueness}; somebody knows the date of the event"
+    reason = f"{column.uniqueness}; outsiders may know the date of the event"
     return column.guess(
         ColumnRole.QUASI_IDENTIFIER, reason, "medium", meaning="date of an event", safe_harbor="C"
     )
@@ -269,7 +269,7 @@ def _by_people(column: _ColumnEvidence) -> RoleGuess | None:
 
 
 def _by_values(column: _ColumnEvidence) -> RoleGuess | None:
-    """Content that outsiders usually know, or that is nobody's business."""
+    """Content that outsiders usually know, or that is private."""
     counts = column.counts
     meaning = _content_meaning(counts)
     if meaning is None:
@@ -342,7 +342,7 @@ def _by_selectivity(column: _ColumnEvidence) -> RoleGuess:
         )
         return column.guess(ColumnRole.QUASI_IDENTIFIER, reason, "low")
     reason = (
-        f"nobody stands out on it ({column.uniqueness}, each value held by at least {CROWD}), and "
+        f"no value of it is rare ({column.uniqueness}, each value held by at least {CROWD}), and "
         "its name is no word we know; check that it is neither known to outsiders nor private"
     )
     return column.guess(ColumnRole.INSENSITIVE, reason, "low")

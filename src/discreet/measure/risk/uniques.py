@@ -212,7 +212,7 @@ class _MinimalUniqueSearch:
     def _search_column_set(self, chosen: Chosen, below: Mapping[Chosen, Bits]) -> Bits:
         sizes, counts = self.histogram(chosen)
         # Who is unique on a part of the set is unique on the set, and the largest parts have all
-        # that smaller parts have. If they account for every class of one, nobody need be asked for
+        # that smaller parts have. If they account for every class of one, no person need be looked up
         # by name.
         known = np.zeros(-(-len(self.ids) // 8), np.uint8)
         for part in combinations(chosen, len(chosen) - 1):

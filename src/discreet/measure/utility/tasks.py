@@ -81,7 +81,7 @@ def cross_validate(
     target: NDArray[np.int64],
     folds: NDArray[np.int64],
     *,
-    told: NDArray[np.int64] | None = None,
+    given: NDArray[np.int64] | None = None,
 ) -> float:
     """Return the share of rows whose target logistic regression predicts, trained on other folds.
 
@@ -89,17 +89,17 @@ def cross_validate(
         features: The code of each entry in each column; codes mean nothing but same or different.
         target: The true value of each entry.
         folds: The rows of each entry in each fold, as `split_folds` returns them.
-        told: The value given to the trainer, `UNKNOWN` where none; the true one if not given.
+        given: The value given to the trainer, `UNKNOWN` where none; the true one if not given.
     """
-    told = target if told is None else told
-    features, told, target, folds = _merge(features, told, target, folds)
+    given = target if given is None else given
+    features, given, target, folds = _merge(features, given, target, folds)
     matrix = _one_hot(features)
     right = 0.0
     for fold in range(folds.shape[1]):
         taught = folds.sum(axis=1) - folds[:, fold]
-        taught[told == UNKNOWN] = 0
+        taught[given == UNKNOWN] = 0
         tested = np.flatnonzero(folds[:, fold])
-        predicted = _predict_fold(matrix, told, taught, tested)
+        predicted = _predict_fold(matrix, given, taught, tested)
         right += float(folds[tested, fold][predicted == target[tested]].sum())
     return right / max(float(folds.sum()), 1.0)
 
@@ -129,12 +129,12 @@ def table_accuracy(table: Any, *, target: str) -> float:
 
 def _merge(
     features: NDArray[np.int64],
-    told: NDArray[np.int64],
+    given: NDArray[np.int64],
     target: NDArray[np.int64],
     folds: NDArray[np.int64],
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
     """Return entries with equal features merged: training time grows with their number."""
-    keys = np.column_stack([features, told, target])
+    keys = np.column_stack([features, given, target])
     order = np.lexsort(keys.T)
     keys = keys[order]
     first = np.flatnonzero(np.append(True, (keys[1:] != keys[:-1]).any(axis=1)))
@@ -158,16 +158,16 @@ def _one_hot(features: NDArray[np.int64]) -> Any:
 
 
 def _predict_fold(
-    matrix: Any, told: NDArray[np.int64], taught: NDArray[np.int64], tested: NDArray[np.int64]
+    matrix: Any, given: NDArray[np.int64], taught: NDArray[np.int64], tested: NDArray[np.int64]
 ) -> NDArray[np.int64]:
     from sklearn.linear_model import LogisticRegression
 
     seen = np.flatnonzero(taught)
-    values = np.unique(told[seen])
+    values = np.unique(given[seen])
     if len(values) < 2:  # nothing to choose from
         return np.full(len(tested), values[0] if len(values) else UNKNOWN)
     model: Any = LogisticRegression(solver="newton-cg")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # not quite converged is as right as need be
-        model.fit(matrix[seen], told[seen], sample_weight=taught[seen])
+        model.fit(matrix[seen], given[seen], sample_weight=taught[seen])
     return np.asarray(model.predict(matrix[tested]), dtype=np.int64)

@@ -183,7 +183,7 @@ class PerRow(PerAttribute):
 
 
 class NonUniformEntropy(PerAttribute):
-    """Bits lost by generalization, and by telling suppressed rows no longer apart."""
+    """Bits lost by generalization, and by no longer distinguishing suppressed rows."""
 
     def __init__(self, problem: Problem, *, penalizes: bool, weights: NDArray[np.float64]) -> None:
         self.penalizes = penalizes

@@ -62,13 +62,13 @@ def _describe_fault(problem: Problem, criterion: model.Criterion) -> str:
     if isinstance(criterion, model.KAnonymity):
         return (
             f"{name} with k = {criterion.k:,} cannot be reached: the table has {people:,} people. "
-            f"The best is k = {people:,}, everybody in one class."
+            f"The best is k = {people:,}, everyone in one class."
         )
     index, test = alone.trials[0]
     groups = problem.table.groups(index, everyone, 1, sizes=np.array([people]))
     best = float(test.measure.score(groups, problem.judge.overalls[index])[0])
     column = problem.judge.columns[index]
     return (
-        f"{name} of '{column}' cannot be reached: with everybody in one class, its {test.measure.name} "
+        f"{name} of '{column}' cannot be reached: with everyone in one class, its {test.measure.name} "
         f"level is {best:.6g}, and that is the best. Ask for less, or leave the column out."
     )

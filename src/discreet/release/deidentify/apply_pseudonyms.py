@@ -99,8 +99,8 @@ def apply_pseudonyms(
         warnings=warnings,
         cautions=(
             (
-                "Pseudonymous rows are personal data: the key undoes them, and so does whoever knows "
-                "enough about somebody."
+                "Pseudonymous rows are personal data: the key reverses them, and so does anyone who knows "
+                "enough about a person."
             ),
         ),
     )

@@ -67,7 +67,7 @@ def _linkage_attempts(found: Assessment) -> tuple[AttackAttempt, ...]:
             AttackAttempt(
                 "linkage on fewer columns",
                 f"{format_count(len(sets), 'set', 'sets')} of up to {searched.depth} columns single "
-                f"somebody out; the worst finds {format_count(worst, 'person', 'people')}",
+                f"out people; the worst finds {format_count(worst, 'person', 'people')}",
             )
         )
     if found.presence is not None:

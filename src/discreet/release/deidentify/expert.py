@@ -222,7 +222,7 @@ def _write_verdict(
 ) -> str:
     if left:
         names = join_names([f"'{name}'" for name in left[:5]])
-        return f"{found.source} holds identifiers ({names}): whoever reads it knows the people."
+        return f"{found.source} holds identifiers ({names}): anyone who reads it can identify the people."
     side = "is not above" if residual <= threshold else "is above"
     return (
         f"The residual risk of {found.source} is {format_percent(residual)} ({adversary}): it {side} the "
@@ -242,9 +242,7 @@ def _list_assumptions(found: Assessment, choices: ExpertChoices) -> tuple[str, .
     elif choices.fraction is not None:
         sample = f"The {people} are {format_percent(choices.fraction)} of the population they were drawn from."
     else:
-        sample = (
-            "Nothing is known of a population: nobody outside the table hides the people in it."
-        )
+        sample = "No population is given: the people in the table are assumed to be all there are."
     whose = "by the unit of the policy" if found.unit else "each row being one person"
     return (
         (

@@ -102,9 +102,11 @@ def _attack_linkage(
     known = [name for name in quasi if release.column(name) is not None]
     if not known:
         return []
-    told = [name for name in asked.with_role(model.ColumnRole.SENSITIVE) if release.column(name)]
+    sensitive = [
+        name for name in asked.with_role(model.ColumnRole.SENSITIVE) if release.column(name)
+    ]
     people = sample_people(release, known, engine=release.engine)
-    learned = [name for name in told if name not in known]
+    learned = [name for name in sensitive if name not in known]
     return [link_people(release, people, on={name: name for name in known}, sensitive=learned)]
 
 

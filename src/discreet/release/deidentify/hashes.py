@@ -32,7 +32,7 @@ def refuse_unkeyed_hash(
             "second, and lists of names, addresses and numbers are not much longer"
         )
     raise UnkeyedHash(
-        f"{name} without a key is no pseudonym: whoever can list the possible values hashes them "
+        f"{name} without a key is no pseudonym: anyone who can list the possible values hashes them "
         f"all and looks {what} up ({price}). A public salt changes nothing. Use a keyed pseudonym "
         "with a key file, or random tokens."
     )

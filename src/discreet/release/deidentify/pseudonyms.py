@@ -129,7 +129,7 @@ def reidentify(
     forever = [name for name, kind in columns.items() if isinstance(kind, KeyedHash)]
     if forever:
         raise WrongUsage(
-            f"Column '{forever[0]}' has keyed pseudonyms, which nobody can undo. Leave it out, or "
+            f"Column '{forever[0]}' has keyed pseudonyms, which cannot be reversed. Leave it out, or "
             "pseudonymize the original column again and join."
         )
 

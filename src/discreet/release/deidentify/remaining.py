@@ -65,7 +65,7 @@ def _list_warnings(found: Assessment, unknown: Collection[str]) -> tuple[str, ..
     warnings: list[str] = []
     if found.unique:
         warnings.append(
-            f"{unique_sentence(found)} Whoever knows these about somebody finds the row."
+            f"{unique_sentence(found)} Anyone who knows these values of a person finds the row."
         )
     elif found.k is not None and found.k < 1 / AT_RISK_ABOVE:
         warnings.append(

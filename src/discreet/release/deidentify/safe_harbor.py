@@ -30,7 +30,7 @@ from discreet.release.replace import replace_values
 
 METHOD = "safe-harbor"
 _ACTUAL_KNOWLEDGE = (
-    "If you know that somebody could be found by what is left, the rule's list is not enough: "
+    "If you know that a person could be identified by what is left, the rule's list is not enough: "
     "45 CFR 164.514(b)(2)(ii)."
 )
 
@@ -246,7 +246,7 @@ def _cautions_of_time(recoded: Sequence[RecodedColumn], *, as_of: int) -> tuple[
         )
     if years and any(item.treatment.action is Action.AGE for item in recoded):
         found.append(
-            "An age and the year it was taken tell a year of birth: whoever was 85 in 2010 is over 89 "
+            "An age and the year it was taken reveal the year of birth: a person who was 85 in 2010 is over 89 "
             "today. Remove one of them, if that matters here."
         )
     return tuple(found)

@@ -56,7 +56,7 @@ def open_source(
     ):
         rows = _count_rows(table)
         if rows == 0:
-            raise EmptySource(f"{table.label} has a header but no rows: there is nobody in it.")
+            raise EmptySource(f"{table.label} has a header but no rows: there are no people in it.")
         stated = select_table(loaded, label=table.label, name=reading.table) if loaded else None
         path = str(loaded.path) if loaded and loaded.path else None
         yield SourceTable(replace(table, engine=scratch), rows, stated, path)

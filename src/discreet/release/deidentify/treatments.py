@@ -63,9 +63,9 @@ class Action(StrEnum):
 
 
 _STATED = {
-    TEXT: (Action.REDACT, None, "free text, as you said"),
-    AGES: (Action.AGE, "C", "ages in years, as you said"),
-    ZIPS: (Action.PREFIX, "B", "ZIP codes, as you said"),
+    TEXT: (Action.REDACT, None, "free text, as declared"),
+    AGES: (Action.AGE, "C", "ages in years, as declared"),
+    ZIPS: (Action.PREFIX, "B", "ZIP codes, as declared"),
 }
 
 
@@ -149,7 +149,7 @@ def _treat_column(
 
 def _of_class(guess: RoleGuess, letter: str) -> Treatment:
     """Return what the rule does to a class the custodian named."""
-    reason = f"class {letter}, as you said: {SAFE_HARBOR[letter]}"
+    reason = f"class {letter}, as declared: {SAFE_HARBOR[letter]}"
     # Whole numbers may be days, months or districts: only what looks like it is coarsened.
     action = Action.REMOVE
     if letter == "B" and (
@@ -230,7 +230,7 @@ def _by_place(guess: RoleGuess, role: ColumnRole | None) -> Treatment | None:
     elif guess.meaning == "country" and not _any_word(guess.column, _COUNTRIES):
         reason = "a place of birth may be smaller than a state"
     elif _is_house(guess, _HOUSES):
-        reason = "a school or clinic tells where people live"
+        reason = "a school or clinic reveals where people live"
     return Treatment(guess.column, Action.REMOVE, "B", reason) if reason else None
 
 
@@ -253,12 +253,12 @@ def _by_time(guess: RoleGuess, role: ColumnRole | None) -> Treatment | None:
     del role
     if guess.meaning == "age":
         if _any_word(guess.column, _TIMES):
-            reason = "ages finer than years tell parts of the birth date"
+            reason = "ages finer than years reveal parts of the birth date"
             return Treatment(guess.column, Action.REMOVE, "C", reason)
         return Treatment(guess.column, Action.AGE, "C", "ages: 90 and more are one category")
     if guess.meaning in ("birth year", "year"):
         return Treatment(
-            guess.column, Action.YEAR, "C", "years stay unless they tell an age over 89"
+            guess.column, Action.YEAR, "C", "years stay unless they reveal an age over 89"
         )
     if guess.safe_harbor != "C":
         return None

@@ -212,8 +212,8 @@ def _policy_for(
         item for item in table.criteria if getattr(item, "column", None) in (None, *kept)
     )
     unit = table.unit if table.unit in kept else None
-    said = replace(table, columns=columns, criteria=criteria, unit=unit, source=None)
-    return replace(policy, tables={table.name: said}), table.name
+    narrowed = replace(table, columns=columns, criteria=criteria, unit=unit, source=None)
+    return replace(policy, tables={table.name: narrowed}), table.name
 
 
 def anonymize_options(options: Mapping[str, str]) -> AnonymizeOptions:

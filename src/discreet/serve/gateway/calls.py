@@ -30,16 +30,16 @@ def run_call(
     """Execute a call and return its one value."""
     arguments = [_argument_value(argument, values) for argument in plan.arguments]
     if plan.name == "discreet_unlock":
-        told = _unlock_column(session, plan, arguments, note)
+        result = _unlock_column(session, plan, arguments, note)
     elif plan.name == "discreet_lock":
         note.kind = "key"
         session.keys.close()
-        told = "locked"
+        result = "locked"
     elif plan.name == "discreet_backup":
-        told = _make_backup(session, arguments, note)
+        result = _make_backup(session, arguments, note)
     else:
         raise Bug(f"The function {plan.name} is not implemented.")
-    table = pa.table({"told": pa.array([told], pa.string())})
+    table = pa.table({"result": pa.array([result], pa.string())})
     note.rows = 1
     return Outcome("SELECT 1", prepared.fields, table)
 

@@ -12,7 +12,7 @@ from discreet.engines.databases.database import ResultField
 from discreet.errors import AccessDenied, StatementFailed, WrongUsage
 from discreet.guard.access.apply import AppliedStatement, apply
 from discreet.guard.access.authority import Allowance, Authority, Relation, RelationColumn, Subject
-from discreet.guard.access.change import ChangeNotice as Told
+from discreet.guard.access.change import ChangeNotice
 from discreet.guard.access.decide import is_officer
 from discreet.guard.access.names import KIND_NAMES, find_relation, role_name
 from discreet.guard.access.reach import bootstrap
@@ -265,7 +265,7 @@ def _command_tag(statement: Statement) -> str:
             return _TAGS.get(type(statement), "OK")
 
 
-def _make_notice(found: Told) -> Notice:
+def _make_notice(found: ChangeNotice) -> Notice:
     return Notice(found.severity, found.message, found.sqlstate)
 
 

@@ -180,9 +180,13 @@ def _access_denied(relation: Relation, reason: str) -> AccessDenied:
 def _unit_columns(session: SessionState, relation: Relation) -> tuple[str, ...]:
     """Return the columns that identify the person of a row."""
     policy = session.policy
-    said = policy.tables.get(relation.name) if policy is not None else None
-    if said is not None and said.unit is not None and relation.column(said.unit) is not None:
-        return (said.unit,)
+    table_policy = policy.tables.get(relation.name) if policy is not None else None
+    if (
+        table_policy is not None
+        and table_policy.unit is not None
+        and relation.column(table_policy.unit) is not None
+    ):
+        return (table_policy.unit,)
     if not relation.primary_key:
         raise StatementFailed(
             "55000",

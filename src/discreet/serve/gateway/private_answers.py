@@ -40,7 +40,7 @@ from discreet.serve.gateway.variables import SessionVariables
 from discreet.serve.session import Notice
 from discreet.sql import build
 
-Said = TypeVar("Said", model.Policy | None, model.TablePolicy | None)
+PolicyPart = TypeVar("PolicyPart", model.Policy | None, model.TablePolicy | None)
 
 CURATORS_CACHED = 32  # curators: one for each payer and state of the tables
 # A table's total budget where the policy has none: beyond it there is little protection left.
@@ -138,8 +138,11 @@ class PrivateAnswers:
         Raises:
             StatementFailed: 22023, with the table's budget.
         """
-        said = self._policy_table(relation)
-        declared = (said.budget if said else None, self._policy.budget if self._policy else None)
+        table_policy = self._policy_table(relation)
+        declared = (
+            table_policy.budget if table_policy else None,
+            self._policy.budget if self._policy else None,
+        )
         for whole in [one for one in declared if one is not None] or [_WHOLE]:
             if allowance.epsilon > whole.epsilon or allowance.delta > whole.delta:
                 raise StatementFailed(
@@ -231,20 +234,25 @@ class PrivateAnswers:
         opened = reader.table(build.table(*relation.physical), label=relation.name)
         hidden = {*cell_columns(relation), *asked.hidden[number]}
         kept = tuple(column for column in opened.columns if column.name not in hidden)
-        said, allowance = _as_payer(self._policy_table(relation), asked), asked.allowances[number]
-        if said is not None and allowance is not None:
-            whole = said.budget or (self._policy and self._policy.budget) or _WHOLE
+        table_policy, allowance = (
+            _as_payer(self._policy_table(relation), asked),
+            asked.allowances[number],
+        )
+        if table_policy is not None and allowance is not None:
+            whole = table_policy.budget or (self._policy and self._policy.budget) or _WHOLE
             own = BudgetPolicy(allowance.epsilon, allowance.delta, whole.accounting)
             analysts = {**whole.analysts, asked.identity: own}
             # A table that the policy calls public is not, once the owner restricts it.
             is_public = self._is_public(relation)
-            said = replace(said, budget=replace(whole, analysts=analysts), public=is_public)
+            table_policy = replace(
+                table_policy, budget=replace(whole, analysts=analysts), public=is_public
+            )
         return CatalogTable(
             relation.name,
             replace(opened, columns=kept),
-            said,
+            table_policy,
             # A table that is renamed keeps its id, and so its account.
-            account=f"table:{(said and said.id) or f'{relation.schema}.{relation.name}'}",
+            account=f"table:{(table_policy and table_policy.id) or f'{relation.schema}.{relation.name}'}",
             version="",
             links=tuple(name for key in relation.foreign_keys for name in key.columns),
         )
@@ -256,11 +264,11 @@ class PrivateAnswers:
         return self._policy.tables.get(relation.name)
 
     def _is_public(self, relation: Relation) -> bool:
-        said = self._policy_table(relation)
+        table_policy = self._policy_table(relation)
         is_open = relation.kind == "table" and not (
             relation.multilevel or relation.row_security or relation.masks
         )
-        return is_open and said is not None and said.public
+        return is_open and table_policy is not None and table_policy.public
 
     def _require_askable(self, relation: Relation) -> None:
         if relation.kind != "table" or relation.multilevel:
@@ -269,15 +277,15 @@ class PrivateAnswers:
                 f'questions about "{relation.name}" are not answered: it is a view or has labels',
                 hint="Query its base table.",
             )
-        said = self._policy_table(relation)
-        if said is None:
+        table_policy = self._policy_table(relation)
+        if table_policy is None:
             raise StatementFailed(
                 "55000",
                 f'the policy does not define the unit of "{relation.name}"',
                 hint="Add the table, its unit and its bounds to the server's policy.",
             )
-        period = said.unit_period.column if said.unit_period else None
-        whose = {name for name in (said.unit, period) if name is not None}
+        period = table_policy.unit_period.column if table_policy.unit_period else None
+        whose = {name for name in (table_policy.unit, period) if name is not None}
         known = {column.name for column in relation.columns if column.key is None}
         if not whose <= known:
             # Encrypted cells of one person differ: every row would count as another person.
@@ -288,14 +296,16 @@ class PrivateAnswers:
             )
 
 
-def _as_payer(said: Said, asked: PermittedQuestion) -> Said:
+def _as_payer(table_policy: PolicyPart, asked: PermittedQuestion) -> PolicyPart:
     """Return a policy, or its part on a table, with the payer's budget under their identity."""
-    if said is None or said.budget is None or asked.payer == asked.identity:
-        return said
-    analysts = {who: own for who, own in said.budget.analysts.items() if who != asked.identity}
+    if table_policy is None or table_policy.budget is None or asked.payer == asked.identity:
+        return table_policy
+    analysts = {
+        who: own for who, own in table_policy.budget.analysts.items() if who != asked.identity
+    }
     if asked.payer in analysts:
         analysts[asked.identity] = analysts[asked.payer]
-    return replace(said, budget=replace(said.budget, analysts=analysts))
+    return replace(table_policy, budget=replace(table_policy.budget, analysts=analysts))
 
 
 def _plan(curator: Curator, asked: PermittedQuestion) -> tuple[Plan, str]:

@@ -71,10 +71,10 @@ class SessionState:
     @property
     def reported(self) -> Mapping[str, str]:
         """Settings that are reported to clients."""
-        told = {name: self.variables.get(name) for name in REPORTED}
+        values = {name: self.variables.get(name) for name in REPORTED}
         role = self.authority.roles.get(self.role)
         return {
-            **told,
+            **values,
             "is_superuser": "on" if role is not None and role.superuser else "off",
             "session_authorization": self.user,
         }
@@ -184,10 +184,10 @@ class SessionState:
         self, base: int, authority: Authority, written: DatabaseConnection | None
     ) -> AbstractContextManager[object]:
         """Return a context that locks the authority while the engine commits, and then stores it."""
-        said, self.definitions = "; ".join(self.definitions), []
-        change = VersionChange(base, authority, self.user, said, self.clock())
+        statement, self.definitions = "; ".join(self.definitions), []
+        change = VersionChange(base, authority, self.user, statement, self.clock())
         if written is not None:
             self._pending.note(written, change)
         return self.control.changing(
-            base, authority, by=change.by, statement=said, at=change.at, token=change.token
+            base, authority, by=change.by, statement=statement, at=change.at, token=change.token
         )

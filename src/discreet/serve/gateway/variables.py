@@ -139,8 +139,8 @@ class SessionVariables:
 
     def begin(self, *, read_only: bool | None) -> None:
         """Set whether a transaction is read-only; None is the session's default."""
-        said = self.get(READ_ONLY) if read_only is None else "on" if read_only else "off"
-        self._local[READ_ONLY] = said
+        value = self.get(READ_ONLY) if read_only is None else "on" if read_only else "off"
+        self._local[READ_ONLY] = value
 
     def require_writes(self, what: str) -> None:
         """Refuse a change in a read-only transaction."""

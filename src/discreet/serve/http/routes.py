@@ -123,14 +123,14 @@ def health(request: Request) -> bodies.HealthResponse:
     """Report whether stores and database can be reached, and how many checkpoints lack a witness."""
     server = app_state(request).server
     found = server.health_monitor.check()
-    told = bodies.HealthResponse(
+    response = bodies.HealthResponse(
         status="ok" if found.is_healthy else "failing",
         parts={name: "ok" if is_well else "failing" for name, is_well in found.parts.items()},
         unwitnessed=found.unwitnessed,
     )
     if found.is_healthy:
-        return told
-    return JSONResponse(told.model_dump(), 503)  # pyright: ignore[reportReturnType]
+        return response
+    return JSONResponse(response.model_dump(), 503)  # pyright: ignore[reportReturnType]
 
 
 @router.get(
@@ -200,7 +200,7 @@ def _query_response(outcome: Outcome, notices: list[Any]) -> bodies.QueryRespons
     if outcome.table is not None:
         values = [to_plain_data(column.to_pylist()) for column in outcome.table.columns]
         rows = [list(row) for row in zip(*values, strict=True)]
-    told = [
+    reported = [
         bodies.ResultNotice(
             severity=notice.severity,
             message=notice.message,
@@ -209,7 +209,7 @@ def _query_response(outcome: Outcome, notices: list[Any]) -> bodies.QueryRespons
         )
         for notice in notices
     ]
-    return bodies.QueryResponse(tag=outcome.tag, columns=columns, rows=rows, notices=told)
+    return bodies.QueryResponse(tag=outcome.tag, columns=columns, rows=rows, notices=reported)
 
 
 def _token_holder(client: ClientInfo) -> str:

@@ -27,7 +27,7 @@ class BodyLimiter:
             await self._app(scope, receive, send)
             return
         size, end = 0, asyncio.get_running_loop().time() + BODY_TIMEOUT
-        is_whole, is_told = False, False
+        is_whole, is_answered = False, False
         fault: Any = None
 
         async def bounded() -> Any:
@@ -47,14 +47,14 @@ class BodyLimiter:
                 return {"type": "http.disconnect"}
             return message
 
-        async def told(message: Any) -> None:
-            nonlocal is_told
+        async def send_response(message: Any) -> None:
+            nonlocal is_answered
             if fault is None:
-                is_told = True
+                is_answered = True
                 await send(message)
 
-        await self._app(scope, bounded, told)
-        if fault is not None and not is_told:
+        await self._app(scope, bounded, send_response)
+        if fault is not None and not is_answered:
             await fault(scope, receive, send)
 
 

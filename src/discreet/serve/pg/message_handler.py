@@ -117,7 +117,7 @@ class MessageHandler:
     def _fail_block(self, error: Exception, kind: bytes) -> bytes:
         if not isinstance(error, DiscreetError):
             log_failure(error)
-        told = error_response(error)
+        response = error_response(error)
         self._in_block = False
         try:
             self.session.finish_block(failed=True)
@@ -125,8 +125,8 @@ class MessageHandler:
             log_failure(second)
         if kind in _EXTENDED:
             self._is_skipping = True
-            return told
-        return told + self.ready()
+            return response
+        return response + self.ready()
 
     def _open_block(self) -> None:
         self._in_block = True
@@ -258,8 +258,8 @@ class MessageHandler:
         body.end()
         if kind == b"S":
             prepared = self._find_statement(name)
-            told = messages.parameter_description(prepared.parameters if prepared else ())
-            return told + _describe_rows(prepared, ())
+            response = messages.parameter_description(prepared.parameters if prepared else ())
+            return response + _describe_rows(prepared, ())
         if kind != b"P":
             raise StatementFailed("08P01", "invalid DESCRIBE message subtype")
         if name in self._portals or not name:

@@ -122,7 +122,7 @@ _OLD_BEFORE = re.compile(
 )
 _OLD_WORDS = re.compile(
     r"\b(?P<words>ninety(?:[ -](?:one|two|three|four|five|six|seven|eight|nine))?|one hundred(?: and)?(?: \w{3,6})?)(?=[ -](?:years?|yrs?)[ -]?old)"
-    r"|\b(?:aged?|turned|turning|turns|nearly|almost) (?P<said>ninety(?:[ -](?:one|two|three|four|five|six|seven|eight|nine))?)\b(?! ?(?:percent|minutes|days|m?g\b))"
+    r"|\b(?:aged?|turned|turning|turns|nearly|almost) (?P<spelled>ninety(?:[ -](?:one|two|three|four|five|six|seven|eight|nine))?)\b(?! ?(?:percent|minutes|days|m?g\b))"
     r"|\bin (?:his|her|their) (?:early |mid[ -]|late )?(?P<decade>nineties|90['’]?s)",
     re.IGNORECASE,
 )

@@ -228,7 +228,7 @@ def _cue_before(text: str, start: int) -> tuple[str | None, bool]:
         for piece in _PIECE.findall(text[max(0, start - 48) : start].lower())
         for part in _split_piece(piece)
     ]
-    said = False
+    is_stated = False
     for place in range(len(pieces) - 1, max(-1, len(pieces) - 1 - _LOOK_BACK), -1):
         piece = pieces[place]
         phrase = _PHRASES.get((pieces[place - 1], piece)) if place else None
@@ -237,10 +237,10 @@ def _cue_before(text: str, start: int) -> tuple[str | None, bool]:
         if piece in _STRONG:
             return _STRONG[piece], True
         if piece in _WEAK and not (piece == "id" and place):
-            return _WEAK[piece], said
+            return _WEAK[piece], is_stated
         if piece not in _BETWEEN:
             return ("R", True) if "id" in pieces[place + 1 :] else (None, False)
-        said = said or piece in _SAYS
+        is_stated = is_stated or piece in _SAYS
     return ("R", True) if "id" in pieces[-_LOOK_BACK:] else (None, False)
 
 
