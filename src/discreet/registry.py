@@ -14,6 +14,7 @@ from functools import cache
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
 from importlib.util import find_spec
+from pathlib import Path
 from pkgutil import iter_modules
 from typing import Any, Generic, Literal, Protocol, TypeVar
 
@@ -112,6 +113,97 @@ class AttackSpec:
     no_finding: str = ""
     examples: tuple[str, ...] = ()
     position: int = LAST
+
+
+@dataclass(frozen=True)
+class FormatSpec:
+    """A file format: which files have it, how they are read, and how they are written.
+
+    A package adds one with a function that returns Arrow:
+
+        import pyarrow as pa
+        from discreet.registry import FormatSpec
+
+        def read(path):
+            header, *lines = [line.split("~") for line in path.read_text("utf-8").splitlines()]
+            cells = [[line[i] if i < len(line) else None for line in lines] for i in range(len(header))]
+            return pa.table([pa.array(column, pa.string()) for column in cells], names=header)
+
+        def write(rows, path):  # a `pyarrow.RecordBatchReader`, its rows in their final order
+            with path.open("w", encoding="utf-8") as file:
+                print("~".join(rows.schema.names), file=file)
+                for batch in rows:
+                    for row in batch.to_pylist():
+                        print("~".join("" if v is None else str(v) for v in row.values()), file=file)
+
+        SPEC = FormatSpec(name="tilde", title="Tilde", suffixes=(".tilde",), read=read, write=write)
+
+    and offers it under the entry point of its name:
+
+        [project.entry-points."discreet.formats"]
+        tilde = "discreet_tilde:SPEC"
+
+    Every command then reads `patients.tilde`, and `discreet anonymize -o released.tilde` writes it.
+    A suffix that discreet itself reads stays with discreet.
+
+    No row may decide what a table looks like before its rows are paid for. So a format whose files
+    state no types returns texts: discreet proves types on all rows, or takes the kinds that a policy
+    declares, and a cell that does not fit is NULL. Its reader must not fail on a cell: a cell that it
+    cannot read is None.
+
+    Attributes:
+        name: The word for it in messages.
+        title: What the reference calls it.
+        suffixes: The endings of its files in lower case, such as `.csv`.
+        typed: Whether the file itself states the type of each column, as Parquet does. Then `read` may
+            return any types; otherwise it returns texts, and anything else is refused.
+        read: Takes a `Path`, and those of `options` that the caller stated, as keywords. Returns an Arrow
+            table or reader, or anything with an Arrow stream.
+        options: What `read` takes: which `table` of a file, the `delimiter`, the `encoding`.
+        tables: Returns the names of the tables of a file; None for a format with one table per file.
+        compressions: Endings after the suffix that the reader unpacks itself, such as `.gz`.
+        write: Takes a `pyarrow.RecordBatchReader` and a `Path`, and writes all rows in their order. What it
+            writes `read` must read again: a release is measured from its file.
+        written: The endings of the files it writes, if not all of `suffixes`.
+        open: How discreet's own formats are read, on DuckDB: takes a `FileRequest` of
+            `discreet.engines.file_request`, returns the relation, with the schema where one was inferred.
+        open_texts: Reads a file that discreet wrote as texts, in place; takes a path and the engine.
+        copy_options: The options of DuckDB's COPY that write a file of a suffix.
+        signatures: First bytes by their offset; each mapping alone identifies the format.
+        suffix_decides: Whether a file of its suffix has this format whatever its first bytes are.
+        has_header: Whether the names of columns are known without reading a row.
+        may_be_empty: Whether a file without a byte may be one.
+        position: Its place in lists.
+    """
+
+    name: str
+    title: str
+    suffixes: tuple[str, ...]
+    typed: bool = False
+    read: Callable[..., Any] | None = None
+    options: tuple[Literal["table", "delimiter", "encoding"], ...] = ()
+    tables: Callable[[Path], Sequence[str]] | None = None
+    compressions: tuple[str, ...] = ()
+    write: Callable[[Any, Path], None] | None = None
+    written: tuple[str, ...] = ()
+    open: Callable[[Any], Any] | None = None
+    open_texts: Callable[[Path, Any], Any] | None = None
+    copy_options: Callable[[str], Mapping[str, Any]] | None = None
+    signatures: tuple[Mapping[int, bytes], ...] = ()
+    suffix_decides: bool = True
+    has_header: bool = True
+    may_be_empty: bool = False
+    position: int = LAST
+
+    def __post_init__(self) -> None:
+        if (self.read is None) == (self.open is None):
+            raise ValueError(f"The format '{self.name}' needs `read`.")
+
+    @property
+    def written_suffixes(self) -> tuple[str, ...]:
+        """The endings of the files that are written; none where it is only read."""
+        is_written = self.write is not None or self.copy_options is not None
+        return (self.written or self.suffixes) if is_written else ()
 
 
 @dataclass(frozen=True)
@@ -240,3 +332,27 @@ def _package_name(point: EntryPoint) -> str:
 ATTACKS: ExtensionRegistry[AttackSpec] = ExtensionRegistry(
     "discreet.attacks", "attack", AttackSpec, package="discreet.attacks.specs"
 )
+FORMATS: ExtensionRegistry[FormatSpec] = ExtensionRegistry(
+    "discreet.formats", "file format", FormatSpec, package="discreet.engines.formats"
+)
+
+
+def find_format(suffix: str) -> FormatSpec | None:
+    """Return the format of files that end in `suffix`, None where there is none.
+
+    Raises:
+        BrokenExtension: The package that offers it cannot be used, or several packages offer one.
+    """
+    for spec in FORMATS.own():
+        if suffix in spec.suffixes:
+            return spec
+    if suffix.removeprefix(".") in FORMATS:
+        FORMATS.get(suffix.removeprefix("."))  # a package that cannot be imported says so
+    found = [spec for spec in FORMATS.all() if suffix in spec.suffixes]
+    if len(found) > 1:
+        names = " and ".join(f"'{spec.name}'" for spec in found)
+        raise BrokenExtension(
+            f"The file formats {names} of installed packages have the same suffix '{suffix}'. "
+            "Uninstall all but one of the packages."
+        )
+    return found[0] if found else None

@@ -24,7 +24,7 @@ from discreet.engines import text_encoding
 from discreet.engines.connect import open_table, opened_table
 from discreet.engines.duckdb import DuckDB
 from discreet.engines.engine import DeclaredColumn, DeclaredSchema, Kind
-from discreet.engines.files import file_kind
+from discreet.engines.files import file_format
 from discreet.errors import DiscreetError, UndeclaredKind, UnreadableSource
 from discreet.policy.load import parse_policy
 from discreet.sql import build
@@ -332,7 +332,7 @@ def test_the_first_person_does_not_tell_the_kind_of_a_file(
     tmp_path: Path, name: str, text: str
 ) -> None:
     (tmp_path / name).write_text(text)
-    assert file_kind(tmp_path / name) == ("json" if "js" in name else "csv")
+    assert file_format(tmp_path / name).name == ("json" if "js" in name else "csv")
     assert len(rows_of(tmp_path / name, AGES)) <= 1
 
 

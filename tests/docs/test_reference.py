@@ -13,6 +13,7 @@ from discreet.cli.command import VERBS, cli
 from discreet.errors import DiscreetError
 from discreet.measure.criteria.verdicts import NAMES
 from discreet.policy.json_schema import policy_schema
+from discreet.registry import FORMATS
 from discreet.serve.gateway.variables import DEFAULTS
 from discreet.serve.settings import AuditSettings, DirectorySettings, ServerLimits, Settings
 
@@ -116,3 +117,30 @@ def test_a_setting_of_a_session_is_in_the_page_of_its_sql():
 @pytest.mark.parametrize("role", ["identifier", "quasi-identifier", "sensitive", "insensitive"])
 def test_a_role_is_explained(role: str):
     assert f"| `{role}` |" in (REFERENCE / "policy.md").read_text("utf-8")
+
+
+def table_rows(page: str, header: str) -> list[str]:
+    """Return the rows of the table below a header."""
+    text = (REFERENCE / page).read_text("utf-8").partition(f"\n{header}\n")[2]
+    return text.partition("\n\n")[0].splitlines()[1:]
+
+
+def test_the_page_of_sources_lists_exactly_the_file_formats():
+    def words(endings: tuple[str, ...]) -> str:
+        return "".join(f"`{ending}` " for ending in endings)
+
+    types = {True: "stated by the file", False: "found in the rows, or declared"}
+    expected = [
+        f"| {spec.title} | {words(spec.suffixes)}| {words(spec.compressions)}| {types[spec.typed]} |"
+        for spec in FORMATS.own()
+    ]
+    assert table_rows("sources.md", "| format | endings | packed | types |") == expected
+
+
+def test_the_page_of_outputs_lists_exactly_the_file_formats_that_are_written():
+    expected = [
+        f"| {spec.title} | {' '.join(f'`{ending}`' for ending in spec.written_suffixes)} |"
+        for spec in FORMATS.own()
+        if spec.written_suffixes
+    ]
+    assert table_rows("outputs.md", "| format | endings |") == expected

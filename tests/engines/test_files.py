@@ -212,7 +212,7 @@ def test_statistics_files_are_read(tmp_path: Path, ending: str) -> None:
 def test_a_statistics_file_is_read_in_pieces(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("discreet.engines.surveys.ROWS_PER_PIECE", 10)
+    monkeypatch.setattr("discreet.engines.formats.survey.ROWS_PER_PIECE", 10)
     pyreadstat.write_sav(pd.DataFrame({"n": range(25)}), str(tmp_path / "t.sav"))
     assert sorted(cells(open_table(tmp_path / "t.sav"))["n"]) == list(range(25))
 

@@ -123,7 +123,7 @@ def _check_lines(source: str | Path, table: str | None, reading: ReadOptions) ->
     """Read a CSV file as `assess` does, which refuses lines that questions would have to put right."""
     if str(source) == files.STANDARD_INPUT or not is_untyped_source(source):
         return
-    if files.file_kind(files.find_files(str(source))[0]) == "csv":
+    if files.file_format(files.find_files(str(source))[0]).name == "csv":
         with opened_table(source, table=table, **reading):
             pass
 

@@ -158,7 +158,8 @@ def _output_path(source: str, choices: dict[str, Any]) -> Path:
     out: Path | None = choices["out"]
     if out is None:
         raise WrongUsage("Say where the reports go: -o reports.csv; or add --dry-run.")
-    if not isinstance(parse_target(out, force=choices["force"]), FileTarget):
+    target = parse_target(out, force=choices["force"])
+    if not isinstance(target, FileTarget) or target.format.copy_options is None:
         raise OutputRefused(f"{out}: reports are written to one file, such as reports.csv.")
     require_writable_path(reports_manifest_path(out), may_exist=choices["force"])
     refuse_collisions(

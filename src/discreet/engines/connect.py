@@ -9,7 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from discreet.engines import attached, files, frames, sheets
+from discreet.engines import files, frames
 from discreet.engines.address import POSTGRES, SPARK, take_parameter
 from discreet.engines.arrow import plain_type
 from discreet.engines.duckdb import DuckDB
@@ -165,16 +165,8 @@ def list_tables(source: str | Path) -> list[str]:
         finally:
             server.close()
     path = files.find_files(text)[0]
-    kind = files.file_kind(path)
-    if kind == "excel":
-        return sheets.sheet_names(path)
-    if kind != "duckdb":
-        return []
-    home = DuckDB()
-    try:
-        return list(attached.attach_read_only(path, engine=home))
-    finally:
-        home.close()
+    tables = files.file_format(path).tables
+    return [] if tables is None else list(tables(path))
 
 
 def holds_tables(source: object) -> bool:
@@ -186,7 +178,7 @@ def holds_tables(source: object) -> bool:
         return True
     if text == files.STANDARD_INPUT:
         return False
-    return files.file_kind(files.find_files(text)[0]) in ("duckdb", "excel")
+    return files.file_format(files.find_files(text)[0]).tables is not None
 
 
 def open_tables(

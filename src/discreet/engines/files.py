@@ -3,61 +3,36 @@
 from __future__ import annotations
 
 import glob
-import re
 import shutil
 import sys
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
-import duckdb
 import pyarrow as pa
 from sqlglot import exp
 
-from discreet.engines import attached, delimited, records, sheets, surveys
 from discreet.engines.declared_schema import declared_kind
 from discreet.engines.duckdb import DuckDB
-from discreet.engines.duckdb import duckdb_kind as kind_of_type
-from discreet.engines.engine import DeclaredColumn, DeclaredSchema, Kind, Table
+from discreet.engines.engine import ArrowReader, DeclaredColumn, DeclaredSchema, Table
+from discreet.engines.file_request import FileRequest
+from discreet.engines.frames import arrow_data
 from discreet.engines.names import refuse_duplicates
-from discreet.engines.type_inference import JSON_NUMBERS, TEMPORAL, convert_column, guess_types
-from discreet.errors import EmptySource, SourceNotFound, UnreadableSource, did_you_mean
-from discreet.sql import build
+from discreet.engines.type_inference import guess_types, store_converted
+from discreet.errors import (
+    BrokenExtension,
+    DiscreetError,
+    EmptySource,
+    SourceNotFound,
+    UnreadableSource,
+    did_you_mean,
+)
+from discreet.registry import FORMATS, FormatSpec, find_format
 
 STANDARD_INPUT = "-"
-_ENDINGS = {
-    "csv": (".csv", ".tsv", ".txt", ".tab", ".psv"),
-    "parquet": (".parquet", ".pq", ".parq"),
-    "json": (".json", ".ndjson", ".jsonl"),
-    "arrow": (".arrow", ".feather", ".ipc", ".arrows"),
-    "excel": (".xlsx", ".xls", ".xlsm", ".xlsb", ".ods"),
-    "survey": (".sav", ".zsav", ".por", ".dta", ".sas7bdat", ".xpt"),
-    "duckdb": (".duckdb", ".ddb", ".db"),
-}
-_KINDS = {ending: kind for kind, endings in _ENDINGS.items() for ending in endings}
 _PACKED = (".gz", ".zst")
-
-
-@dataclass(frozen=True)
-class FileRequest:
-    """A request to open files: the paths, table, sheet, delimiter and encoding."""
-
-    paths: tuple[Path, ...]
-    engine: DuckDB
-    table: str | None
-    delimiter: str | None
-    encoding: str | None
-    schema: DeclaredSchema | None
-
-    @property
-    def path(self) -> Path:
-        """The only file, for formats that are opened one at a time."""
-        if len(self.paths) != 1:
-            raise UnreadableSource(
-                f"{len(self.paths)} files match, and files like {self.paths[0].name} are opened "
-                "one by one. Name one of them."
-            )
-        return self.paths[0]
+_HEAD_BYTES = 20
 
 
 def open_file(
@@ -74,25 +49,31 @@ def open_file(
     With `schema`, a file without types of its own has the columns and kinds that it declares.
     """
     paths = [store_standard_input(engine)] if source == STANDARD_INPUT else find_files(source)
-    kinds = {file_kind(path) for path in paths}
-    if len(kinds) > 1:
+    found = {spec.name: spec for spec in map(file_format, paths)}
+    if len(found) > 1:
         raise UnreadableSource(
-            f"{source} matches files of several kinds: {', '.join(sorted(kinds))}."
+            f"{source} matches files of several kinds: {', '.join(sorted(found))}."
         )
+    (spec,) = found.values()
     request = FileRequest(tuple(paths), engine, table, delimiter, encoding, schema)
     label = "standard input" if source == STANDARD_INPUT else Path(source).name
-    (kind,) = kinds
-    if kind in UNTYPED and schema is not None:
-        return _open_declared(request, kind, label)
-    found = _OPENERS[kind](request)
-    relation, drafted = found if isinstance(found, tuple) else (found, None)
+    if schema is not None and not spec.typed:
+        return _open_declared(request, schema, spec, label)
+    relation, drafted = _open_relation(replace(request, schema=None), spec)
     opened = engine.table(relation, label=label)
-    return replace(opened, schema=_draft_schema(opened, drafted) if kind in UNTYPED else None)
+    return opened if spec.typed else replace(opened, schema=drafted or _draft_schema(opened))
+
+
+def _open_relation(
+    request: FileRequest, spec: FormatSpec
+) -> tuple[exp.Table, DeclaredSchema | None]:
+    opened = _open_arrow(request, spec) if spec.open is None else spec.open(request)
+    return opened if isinstance(opened, tuple) else (opened, None)
 
 
 def is_untyped_file(source: str) -> bool:
     """Whether a file has at most names for its columns, and no types."""
-    return file_kind(find_files(source)[0]) in UNTYPED
+    return not file_format(find_files(source)[0]).typed
 
 
 def file_header_names(
@@ -104,7 +85,7 @@ def file_header_names(
     encoding: str | None = None,
 ) -> tuple[str, ...] | None:
     """Return the column names of a file without types; None where only its rows have them."""
-    if file_kind(find_files(source)[0]) in HEADLESS:
+    if not file_format(find_files(source)[0]).has_header:
         return None
     opened = open_file(
         source,
@@ -117,28 +98,115 @@ def file_header_names(
     return opened.undeclared
 
 
-def _open_declared(request: FileRequest, kind: str, label: str) -> Table:
+def _open_declared(
+    request: FileRequest, schema: DeclaredSchema, spec: FormatSpec, label: str
+) -> Table:
     """Return the table that the schema declares; its rows are read by the first query."""
-    schema = request.schema or DeclaredSchema({})
-    schema = replace(
-        schema,
-        delimiter=request.delimiter or schema.delimiter,
-        encoding=request.encoding or schema.encoding,
-    )
-    relation = _DECLARED[kind](request, schema)
+    delimiter = request.delimiter or schema.delimiter
+    encoding = request.encoding or schema.encoding
+    schema = replace(schema, delimiter=delimiter, encoding=encoding)
+    request = replace(request, delimiter=delimiter, encoding=encoding, schema=schema)
+    relation, _ = _open_relation(request, spec)
     # Undeclared columns can be used to recognize the rows, and cannot be named by a query.
     every = request.engine.columns(relation)
     columns = tuple(one for one in every if one.name in schema.columns)
     others = tuple(one.name for one in every if one.name not in schema.columns)
-    undeclared = None if kind in HEADLESS else others
+    undeclared = others if spec.has_header else None
     return Table(request.engine, relation, columns, label, schema, undeclared)
 
 
-def _draft_schema(opened: Table, drafted: DeclaredSchema | None) -> DeclaredSchema:
-    if drafted is not None:
-        return drafted
+def _draft_schema(opened: Table) -> DeclaredSchema:
     kinds = {column.name: DeclaredColumn(declared_kind(column.kind)) for column in opened.columns}
     return DeclaredSchema(kinds)
+
+
+def _open_arrow(
+    request: FileRequest, spec: FormatSpec
+) -> exp.Table | tuple[exp.Table, DeclaredSchema]:
+    """Return files of a format that is read as Arrow; without types of its own it gives texts."""
+    reader = _read_arrow(request, spec)
+    names = reader.schema.names
+    refuse_duplicates(names, where=request.paths[0].name)
+    if not names:
+        raise EmptySource(f"{request.paths[0].name} has no columns. A table needs at least one.")
+    if request.schema is not None:
+        columns = request.schema.named(names)
+        return request.defer(
+            columns, lambda: _load_arrow(_read_arrow(request, spec), request, spec)
+        )
+    loaded = _load_arrow(reader, request, spec)
+    if spec.typed:
+        return loaded
+    guesses = guess_types(loaded, names, engine=request.engine)
+    kept, found = store_converted(loaded, guesses, engine=request.engine)
+    return kept, DeclaredSchema(found, request.delimiter, request.encoding)
+
+
+def _load_arrow(reader: ArrowReader, request: FileRequest, spec: FormatSpec) -> exp.Table:
+    """Store the rows on the engine; an error of the reader is replaced, since it may quote cells."""
+    failures: list[DiscreetError] = []
+
+    def batches() -> Iterator[Any]:
+        try:
+            yield from reader
+        except Exception as error:
+            failures.append(_reading_failure(request.paths, spec, error))
+            raise
+
+    try:
+        return request.engine.load(pa.RecordBatchReader.from_batches(reader.schema, batches()))
+    except DiscreetError as error:
+        failure = failures[0] if failures else error
+    raise failure
+
+
+def _read_arrow(request: FileRequest, spec: FormatSpec) -> ArrowReader:
+    """Return the rows of all files, one file after another."""
+    first, *others = [_read_one(path, request, spec) for path in request.paths]
+    for path, other in zip(request.paths[1:], others, strict=True):
+        if other.schema != first.schema:
+            raise UnreadableSource(
+                f"{path.name} has other columns than {request.paths[0].name}. Files opened "
+                "together must have the same columns."
+            )
+    every = (batch for reader in (first, *others) for batch in reader)
+    return pa.RecordBatchReader.from_batches(first.schema, every)
+
+
+def _read_one(path: Path, request: FileRequest, spec: FormatSpec) -> ArrowReader:
+    options = {name: getattr(request, name) for name in spec.options}
+    stated = {name: value for name, value in options.items() if value is not None}
+    try:
+        data: Any = arrow_data(spec.read(path, **stated)) if spec.read else None
+    except DiscreetError:
+        raise
+    except Exception as error:  # noqa: BLE001 -- the reader of a package raises anything
+        failure = _reading_failure((path,), spec, error)
+    else:
+        scan = data.scanner() if hasattr(data, "scanner") else data  # a dataset is scanned
+        reader = scan if isinstance(scan, pa.RecordBatchReader) else scan.to_reader()
+        return reader if spec.typed else _require_texts(reader, spec)
+    raise failure
+
+
+def _require_texts(reader: ArrowReader, spec: FormatSpec) -> ArrowReader:
+    for item in reader.schema:
+        if not (pa.types.is_string(item.type) or pa.types.is_large_string(item.type)):
+            raise BrokenExtension(
+                f"The file format '{spec.name}' cannot be used: it gives column '{item.name}' as "
+                f"{item.type}, and a format whose files state no types gives texts. Its package has "
+                "to return texts, or to state `typed=True` if no row can change a type."
+            )
+    return reader
+
+
+def _reading_failure(
+    paths: tuple[Path, ...], spec: FormatSpec, error: Exception
+) -> UnreadableSource:
+    return UnreadableSource(
+        f"{paths[0].name} cannot be read as {spec.title} ({type(error).__name__}). The message is "
+        "withheld because it may quote data."
+    )
 
 
 def find_files(source: str) -> list[Path]:
@@ -158,33 +226,40 @@ def find_files(source: str) -> list[Path]:
     raise SourceNotFound(f"There is no file {source}.{did_you_mean(path.name, near)}")
 
 
-def file_kind(path: Path) -> str:
+def file_format(path: Path) -> FormatSpec:
     """Return the format of a file: by its first bytes if they decide, otherwise by its ending.
 
-    The first bytes of a text may be a person's data and imitate another format. So a JSON file is
-    recognized by its ending, and below the header of a CSV file no signature is looked for.
+    The first bytes of a text may be a person's data and imitate another format. So a JSON file, or
+    one of another package's format, is recognized by its ending, and below the header of a CSV file
+    no signature is looked for.
     """
     with path.open("rb") as file:
-        head = file.read(20)
-    endings = [ending.lower() for ending in path.suffixes if ending.lower() not in _PACKED]
-    named = _KINDS.get(endings[-1]) if endings else None
-    if named != "json" and (marked := _kind_from_bytes(path, head, is_text=named == "csv")):
-        return marked
-    kind = named or "csv"
-    if not head and kind not in ("parquet", "json"):
+        head = file.read(_HEAD_BYTES)
+    endings = [ending.lower() for ending in path.suffixes]
+    plain = [ending for ending in endings if ending not in _PACKED]
+    named = find_format(plain[-1]) if plain else None
+    if named is None or not named.suffix_decides:
+        only_first = named is not None and named.name == "csv"
+        if marked := _format_of_bytes(path, head, only_first=only_first):
+            return marked
+    spec = named or FORMATS.get("csv")
+    if not head and not spec.may_be_empty:
         raise EmptySource(f"{path.name} is empty. A table needs at least its column names.")
-    return kind
+    if spec.read is not None and endings[-1] in _PACKED and endings[-1] not in spec.compressions:
+        raise UnreadableSource(
+            f"{path.name} is packed, and {spec.title} files are read as they are. Unpack it first."
+        )
+    return spec
 
 
-def _kind_from_bytes(path: Path, head: bytes, *, is_text: bool) -> str | None:
+def _format_of_bytes(path: Path, head: bytes, *, only_first: bool) -> FormatSpec | None:
     """Return the format that the first bytes show, None if they show none."""
-    if head.startswith((b"PAR1", b"PARE")):
-        return "parquet"
-    if head.startswith(b"ARROW1") or (head[:4] == b"\xff\xff\xff\xff" and len(head) > 8):
-        return "arrow"
-    # A checksum, the signature, and a version in eight bytes, of which the last ones are zero.
-    if not is_text and head[8:12] == b"DUCK" and head[16:20] == b"\0\0\0\0":
-        return "duckdb"
+    for spec in FORMATS.own():
+        for marks in spec.signatures:
+            if only_first and set(marks) != {0}:
+                continue
+            if all(head[at : at + len(mark)] == mark for at, mark in marks.items()):
+                return spec
     if head.startswith(b"SQLite format 3"):
         raise UnreadableSource(f"{path.name} is an SQLite database. Export the table to CSV first.")
     return None
@@ -192,7 +267,7 @@ def _kind_from_bytes(path: Path, head: bytes, *, is_text: bool) -> str | None:
 
 def _describe_contents(folder: Path) -> str:
     names = sorted(item.name for item in folder.iterdir())
-    parts = [name for name in names if name.endswith(_ENDINGS["parquet"])]
+    parts = [name for name in names if name.endswith(FORMATS.get("parquet").suffixes)]
     if not names:
         return " It is empty."
     listed = ", ".join(f"'{name}'" for name in names[:12])
@@ -210,158 +285,3 @@ def store_standard_input(engine: DuckDB) -> Path:
     if path.stat().st_size == 0:
         raise EmptySource("Standard input is empty. Pipe a CSV, Parquet or Arrow file into it.")
     return path
-
-
-def _open_csv(request: FileRequest) -> tuple[exp.Table, DeclaredSchema]:
-    return delimited.open_delimited(
-        request.paths,
-        engine=request.engine,
-        delimiter=request.delimiter,
-        encoding=request.encoding,
-    )
-
-
-def _open_parquet(request: FileRequest) -> exp.Table:
-    first = _parquet_names(request.paths[0])
-    refuse_duplicates(first, where=request.paths[0].name)
-    for path in request.paths[1:]:
-        if set(_parquet_names(path)) != set(first):
-            raise UnreadableSource(
-                f"{path.name} has other columns than {request.paths[0].name}. Files opened "
-                "together must have the same columns."
-            )
-    # A partition called zip=01234 must stay text.
-    options: dict[str, exp.Expr] = {
-        "union_by_name": exp.true(),
-        "hive_types_autocast": exp.false(),
-    }
-    source = delimited.table_function("read_parquet", request.paths, options)
-    return request.engine.view(build.select(exp.Star(), source=source), hint="parquet")
-
-
-def _parquet_names(path: Path) -> list[str]:
-    from pyarrow import parquet
-
-    try:
-        return list(parquet.read_schema(path).names)
-    except (pa.ArrowException, OSError):
-        pass
-    raise UnreadableSource(f"{path.name} is damaged or not a Parquet file. Write it again.")
-
-
-def _open_json(request: FileRequest) -> tuple[exp.Table, DeclaredSchema]:
-    options: dict[str, exp.Expr] = {"sample_size": exp.Neg(this=build.number(1))}
-    detected = _json_types(request, options)
-    # DuckDB would guess at dates, and round long numbers: both are texts until proven otherwise.
-    doubtful = ("DATE", "TIME", "TIMESTAMP", "UUID", "DOUBLE")
-    types = {name: "VARCHAR" if kind in doubtful else kind for name, kind in detected.items()}
-    columns = exp.Struct(
-        expressions=[
-            exp.PropertyEQ(this=build.text(name), expression=build.text(kind))
-            for name, kind in types.items()
-        ]
-    )
-    source = delimited.table_function("read_json", request.paths, {"columns": columns})
-    raw = request.engine.view(build.select(exp.Star(), source=source), hint="raw")
-    numbers = [name for name, kind in detected.items() if kind == "DOUBLE"]
-    texts = [name for name, kind in types.items() if kind == "VARCHAR" and name not in numbers]
-    guesses = {
-        **(guess_types(raw, texts, engine=request.engine, guesses=TEMPORAL) if texts else {}),
-        **(
-            guess_types(raw, numbers, engine=request.engine, guesses=JSON_NUMBERS)
-            if numbers
-            else {}
-        ),
-    }
-    wanted = [
-        build.alias_as(convert_column(build.column(name), guesses[name]), name)
-        if name in guesses
-        else build.column(name)
-        for name in types
-    ]
-    kept = request.engine.keep(build.select(*wanted, source=raw))
-    kinds = {name: declared_kind(kind_of_type(kind)) for name, kind in request.engine.types(kept)}
-    # Whole numbers beyond 64 bits are kept as texts, which keeps them all distinct.
-    kinds |= {name: Kind.TEXT for name, kind in types.items() if kind in ("UBIGINT", "HUGEINT")}
-    formats = {name: guess.format for name, guess in guesses.items()}
-    return kept, DeclaredSchema(
-        {name: DeclaredColumn(kind, formats.get(name)) for name, kind in kinds.items()}
-    )
-
-
-def _json_types(request: FileRequest, options: dict[str, exp.Expr]) -> dict[str, str]:
-    source = delimited.table_function("read_json", request.paths, options)
-    query = build.select(exp.Star(), source=source)
-    name = request.paths[0].name
-    if not any(path.stat().st_size for path in request.paths):
-        raise EmptySource(f"{name} is empty. Without records its columns are unknown.")
-    try:
-        types = request.engine.describe_unguarded(query)
-    except duckdb.Error as error:
-        line = re.search(r"in (line|record/value) (\d+)", str(error))
-        where = f"{name}, {line[1]} {line[2]}" if line else name
-        types = None
-    else:
-        where = name
-    if types is None:
-        raise UnreadableSource(f"{where}: this is not JSON. Correct it and try again.")
-    if [column for column, _ in types] == ["json"]:
-        raise UnreadableSource(
-            f"{name} holds no records. Write a list of objects, or one object per line."
-        )
-    refuse_duplicates([column for column, _ in types], where=name)
-    return dict(types)
-
-
-def _open_arrow(request: FileRequest) -> exp.Table:
-    from pyarrow import dataset  # brings pandas along, which most runs never need
-
-    try:
-        data = dataset.dataset([str(path) for path in request.paths], format="ipc")
-        names = list(data.schema.names)
-    except (pa.ArrowException, OSError):
-        return _open_arrow_stream(request)
-    refuse_duplicates(names, where=request.paths[0].name)
-    return request.engine.register(data)
-
-
-def _open_arrow_stream(request: FileRequest) -> exp.Table:
-    try:
-        reader = pa.ipc.open_stream(str(request.path))
-    except (pa.ArrowException, OSError):
-        reader = None
-    if reader is None:
-        raise UnreadableSource(f"{request.path.name} is damaged or not an Arrow file.")
-    refuse_duplicates(list(reader.schema.names), where=request.path.name)
-    return request.engine.load(reader)
-
-
-UNTYPED = ("csv", "json", "excel", "survey")
-HEADLESS = ("json",)  # each record names its own fields
-_DECLARED: dict[str, Callable[[FileRequest, DeclaredSchema], exp.Table]] = {
-    "csv": lambda request, schema: delimited.open_declared_csv(
-        request.paths, schema, engine=request.engine
-    ),
-    "json": lambda request, schema: records.open_declared_json(
-        request.paths, schema, engine=request.engine
-    ),
-    "excel": lambda request, schema: sheets.open_declared_sheet(
-        request.path, schema, engine=request.engine, sheet=request.table
-    ),
-    "survey": lambda request, schema: surveys.open_declared_survey(
-        request.path, schema, engine=request.engine
-    ),
-}
-_OPENERS: dict[str, Callable[[FileRequest], exp.Table | tuple[exp.Table, DeclaredSchema]]] = {
-    "csv": _open_csv,
-    "parquet": _open_parquet,
-    "json": _open_json,
-    "arrow": _open_arrow,
-    "excel": lambda request: sheets.open_sheet(
-        request.path, engine=request.engine, sheet=request.table
-    ),
-    "survey": lambda request: surveys.open_survey(request.path, engine=request.engine),
-    "duckdb": lambda request: attached.open_attached(
-        request.path, engine=request.engine, table=request.table
-    ),
-}

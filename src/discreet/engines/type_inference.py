@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
+from discreet.engines.declared_schema import declared_kind
+from discreet.engines.engine import DeclaredColumn
 from discreet.sql import build
 
 if TYPE_CHECKING:
@@ -84,6 +86,27 @@ def guess_types(
     """
     likely = _likely_guesses(raw, names, guesses, engine=engine)
     return _prove_guesses(raw, likely, engine=engine)
+
+
+def store_converted(
+    raw: exp.Table, guesses: Mapping[str, TypeGuess], *, engine: DuckDB
+) -> tuple[exp.Table, dict[str, DeclaredColumn]]:
+    """Store the columns of `raw`, those with a guess converted, and return them with their kinds.
+
+    They are stored, spilling if need be: every query on a view would parse the texts again.
+    """
+    wanted = [
+        build.alias_as(convert_column(build.column(name), guesses[name]), name)
+        if name in guesses
+        else build.column(name)
+        for name, _ in engine.types(raw)
+    ]
+    kept = engine.keep(build.select(*wanted, source=raw))
+    formats = {name: guess.format for name, guess in guesses.items()}
+    return kept, {
+        column.name: DeclaredColumn(declared_kind(column.kind), formats.get(column.name))
+        for column in engine.columns(kept)
+    }
 
 
 def convert_column(column: exp.Expr, guess: TypeGuess) -> exp.Expr:

@@ -7,7 +7,6 @@ from contextlib import contextmanager
 from dataclasses import replace
 
 from discreet.engines.connect import open_table
-from discreet.engines.delimited import open_texts
 from discreet.engines.duckdb import DuckDB
 from discreet.engines.engine import Engine, Table
 from discreet.engines.scratch import ScratchEngine, innermost
@@ -41,9 +40,10 @@ def _as_texts(target: Target, policy: model.TablePolicy, reader: DuckDB | None) 
     )
     if needs_order or reader is None or not isinstance(target, FileTarget):
         return None
-    if target.form.delimiter is None or target.form.compression != "uncompressed":
+    # An ending after that of the format says how it is packed.
+    if target.format.open_texts is None or target.suffix not in target.format.suffixes:
         return None
-    relation = open_texts(target.path, engine=reader, delimiter=target.form.delimiter)
+    relation = target.format.open_texts(target.path, reader)
     return reader.table(relation, label=target.path.name)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -11,12 +11,12 @@ import pyarrow as pa
 from sqlglot import exp
 
 from discreet.engines.duckdb import DuckDB
-from discreet.engines.engine import Engine
+from discreet.engines.engine import ArrowBatch, ArrowReader, Engine
 from discreet.engines.scratch import innermost
-from discreet.engines.transfer import fit_decimals, on_duckdb, schema_of
-from discreet.errors import Bug
+from discreet.engines.transfer import fit_decimals, on_duckdb, open_reader, schema_of
+from discreet.errors import Bug, DiscreetError, OutputRefused
+from discreet.registry import FORMATS
 from discreet.release.output.files import (
-    copy_options,
     file_digest,
     folder_digest,
     number_parts,
@@ -27,8 +27,6 @@ from discreet.release.output.files import (
 )
 from discreet.release.output.tables import save_to_postgres, save_to_spark, spark_of
 from discreet.release.output.target import (
-    FILE_FORMATS,
-    FileFormat,
     FileTarget,
     FolderTarget,
     PostgresTarget,
@@ -185,21 +183,58 @@ def _write_file(
     engine: Engine, query: exp.Query, target: FileTarget, plan: _WritePlan
 ) -> WrittenOutput:
     with whole_file(target) as beside:
-        rows = _export_file(engine, query, plan, beside, form=target.form)
+        rows = _export_file(engine, query, plan, beside, target=target)
     return WrittenOutput(target.place, rows, target.path.stat().st_size, file_digest(target.path))
 
 
 def _export_file(
-    engine: Engine, query: exp.Query, plan: _WritePlan, path: Path, *, form: FileFormat
+    engine: Engine, query: exp.Query, plan: _WritePlan, path: Path, *, target: FileTarget
 ) -> int:
     """Write one file. DuckDB writes and sorts for all engines, so that all give the same bytes."""
     home = innermost(engine)
-    options = copy_options(form)
     if isinstance(home, DuckDB):
-        return home.export(plan.sorted(_wrap_query(query)), path, options=options)
+        return _export_sorted(home, plan.sorted(_wrap_query(query)), path, target)
     with on_duckdb(engine, query) as (writer, relation):
         rows = plan.sorted(build.aliased_table(relation, "r"))
-        return writer.export(rows, path, options=options)
+        return _export_sorted(writer, rows, path, target)
+
+
+def _export_sorted(home: DuckDB, rows: exp.Select, path: Path, target: FileTarget) -> int:
+    form = target.format
+    if form.copy_options is not None:
+        return home.export(rows, path, options=form.copy_options(target.suffix))
+    if form.write is None:
+        raise Bug(f"Files of the format '{form.name}' are not written.")
+    with open_reader(home, rows) as reader:
+        return _write_arrow(reader, path, form.write, target)
+
+
+def _write_arrow(
+    reader: ArrowReader, path: Path, write: Callable[[Any, Path], None], target: FileTarget
+) -> int:
+    """Let a format of another package write the rows; its errors are replaced: they may quote cells."""
+    count = 0
+
+    def batches() -> Iterator[ArrowBatch]:
+        nonlocal count
+        for batch in reader:
+            count += batch.num_rows
+            yield batch
+
+    rows = pa.RecordBatchReader.from_batches(reader.schema, batches())
+    title, kind = target.format.title, "it left rows out"
+    try:
+        write(rows, path)
+        if next(rows, None) is None and path.is_file():
+            return count
+    except (DiscreetError, OSError):
+        raise
+    except Exception as error:  # noqa: BLE001 -- the writer of a package raises anything
+        kind = type(error).__name__
+    raise OutputRefused(
+        f"{target.place} cannot be written as {title} ({kind}). Choose another format, or update the "
+        "package that offers this one."
+    )
 
 
 def _write_folder(
@@ -208,9 +243,9 @@ def _write_folder(
     spark = spark_of(engine)
     with whole_folder(target) as beside:
         if spark is None:
-            rows = _export_file(
-                engine, query, plan, beside / part_name(0), form=FILE_FORMATS[".parquet"]
-            )
+            part = beside / part_name(0)
+            part_target = FileTarget(part, FORMATS.get("parquet"), ".parquet", target.force)
+            rows = _export_file(engine, query, plan, part, target=part_target)
         else:
             inner = plan.unsorted(_wrap_query(query))
             rows = spark.export(inner, beside.absolute(), columns=plan.columns, keys=plan.keys)

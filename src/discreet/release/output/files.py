@@ -6,36 +6,16 @@ import hashlib
 import os
 import secrets
 import shutil
-from collections.abc import Generator, Mapping
+from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sqlglot import exp
-
 from discreet.errors import OutputRefused
-from discreet.sql import build
 from discreet.writing import require_writable_path
 
 if TYPE_CHECKING:
-    from discreet.release.output.target import FileFormat, FileTarget, FolderTarget
-
-
-def copy_options(form: FileFormat) -> Mapping[str, exp.Expr]:
-    """Return the options of DuckDB's COPY that write `form`."""
-    compression = build.text(form.compression)
-    if form.delimiter is None:
-        return {"FORMAT": exp.var("parquet"), "COMPRESSION": compression}
-    return {
-        "FORMAT": exp.var("csv"),
-        "HEADER": exp.true(),
-        "DELIMITER": build.text(form.delimiter),
-        "QUOTE": build.text('"'),
-        "ESCAPE": build.text('"'),
-        # Nothing is NULL; a text that is empty is then written "".
-        "NULLSTR": build.text(""),
-        "COMPRESSION": compression if form.compression != "uncompressed" else build.text("none"),
-    }
+    from discreet.release.output.target import FileTarget, FolderTarget
 
 
 @contextmanager

@@ -13,40 +13,21 @@ from sqlglot import exp
 
 from discreet.engines.address import POSTGRES, SPARK, take_parameter
 from discreet.errors import OutputRefused, WrongUsage, did_you_mean
+from discreet.registry import FORMATS, FormatSpec, find_format
 from discreet.sql import build
 from discreet.writing import require_writable_path
 
 if TYPE_CHECKING:
     from discreet.engines.postgres import PostgreSQL
 
-_COMPRESSIONS = {"": "uncompressed", ".gz": "gzip", ".zst": "zstd"}
-_DELIMITERS = {".csv": ",", ".tsv": "\t"}
-
-
-@dataclass(frozen=True)
-class FileFormat:
-    """How a file is written: Parquet when it has no delimiter, else text with one."""
-
-    delimiter: str | None
-    compression: str
-
-
-FILE_FORMATS = {
-    **{
-        ending + packed: FileFormat(delimiter, compression)
-        for ending, delimiter in _DELIMITERS.items()
-        for packed, compression in _COMPRESSIONS.items()
-    },
-    ".parquet": FileFormat(None, "zstd"),
-}
-
 
 @dataclass(frozen=True)
 class FileTarget:
-    """One file."""
+    """One file; its suffix is the one of its format that its name ends in, such as `.csv.gz`."""
 
     path: Path
-    form: FileFormat
+    format: FormatSpec
+    suffix: str
     force: bool
 
     @property
@@ -137,19 +118,24 @@ def parse_target(text: str | Path, *, force: bool) -> Target:
 
 
 def _parse_file(path: Path, *, force: bool) -> FileTarget:
-    form = _find_format(path)
+    form, suffix = _find_format(path)
     require_writable_path(path, may_exist=force)
     if path.exists() and not path.is_file():
         raise OutputRefused(f"{path} is not a plain file. Choose another place.")
-    return FileTarget(path, form, force)
+    return FileTarget(path, form, suffix, force)
 
 
-def _find_format(path: Path) -> FileFormat:
-    name = path.name.lower()
-    found = next((form for ending, form in FILE_FORMATS.items() if name.endswith(ending)), None)
-    if found is not None:
-        return found
-    endings = [ending for ending in FILE_FORMATS if ending.count(".") == 1]
+def _find_format(path: Path) -> tuple[FormatSpec, str]:
+    name, suffix = path.name.lower(), path.suffix.lower()
+    for form in FORMATS.own():
+        for ending in form.written_suffixes:
+            if name.endswith(ending):
+                return form, ending
+    added = find_format(suffix)
+    if added is not None and suffix in added.written_suffixes:
+        return added, suffix
+    written = [ending for form in FORMATS.all() for ending in form.written_suffixes]
+    endings = [ending for ending in written if ending.count(".") == 1]
     if not path.suffix:
         raise OutputRefused(
             f"{path} has no ending that says how to write it.{did_you_mean('', endings)}"

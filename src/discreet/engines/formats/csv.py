@@ -14,16 +14,18 @@ import duckdb
 import pyarrow as pa
 from sqlglot import exp
 
-from discreet.engines.declared_schema import cast_declared, declared_kind, types_of
 from discreet.engines.duckdb import DuckDB
-from discreet.engines.engine import DeclaredColumn, DeclaredSchema
+from discreet.engines.engine import DeclaredSchema
+from discreet.engines.file_request import LENIENT_OPTIONS, FileRequest, table_function
 from discreet.engines.names import refuse_duplicates
 from discreet.engines.text_encoding import CHUNK_BYTES, as_utf8, open_byte_stream
-from discreet.engines.type_inference import TypeGuess, convert_column, guess_types
+from discreet.engines.type_inference import TypeGuess, guess_types, store_converted
 from discreet.errors import EmptySource, UnreadableSource, WrongUsage
+from discreet.registry import FormatSpec
 from discreet.sql import build
 
 HEAD_BYTES = 1 << 18
+_COMPRESSIONS = {".gz": "gzip", ".zst": "zstd"}
 DELIMITERS = (",", ";", "\t", "|")
 ENCODINGS = {
     "utf-8": "utf-8",
@@ -46,32 +48,21 @@ class Dialect:
     skip: int  # blank lines before the header
 
 
-def open_delimited(
-    paths: Sequence[Path],
-    *,
-    engine: DuckDB,
-    delimiter: str | None = None,
-    encoding: str | None = None,
-) -> tuple[exp.Table, DeclaredSchema]:
+def _open_csv(request: FileRequest) -> exp.Table | tuple[exp.Table, DeclaredSchema]:
+    return _open_inferred(request) if request.schema is None else _open_declared(request)
+
+
+def _open_inferred(request: FileRequest) -> tuple[exp.Table, DeclaredSchema]:
     """Return CSV files that share one header as a table, with types that hold for every row."""
-    first = _common_dialect(paths, find_dialect, delimiter=delimiter, encoding=encoding)
+    paths, encoding, engine = request.paths, request.encoding, request.engine
+    first = _common_dialect(paths, find_dialect, delimiter=request.delimiter, encoding=encoding)
     if first.encoding == "utf-8":
         for path in paths:
             _refuse_other_encodings(path)
     texts = build.select(exp.Star(), source=_read_csv(paths, first))
     raw = engine.view(_without_blank_lines(texts, first), hint="raw")
     types = _guess_column_types(paths, first, engine=engine, raw=raw)
-    columns = [
-        build.alias_as(convert_column(build.column(name), types[name]), name)
-        for name in first.names
-    ]
-    # Stored, spilling if need be: every query on a view would parse the text again.
-    kept = engine.keep(build.select(*columns, source=raw))
-    formats = {name: guess.format for name, guess in types.items()}
-    found = {
-        column.name: DeclaredColumn(declared_kind(column.kind), formats[column.name])
-        for column in engine.columns(kept)
-    }
+    kept, found = store_converted(raw, types, engine=engine)
     # The header alone shows the delimiter of most files; otherwise it has to be declared.
     bare = [header_dialect(path, delimiter=None, encoding=encoding).delimiter for path in paths]
     written = None if set(bare) == {first.delimiter} else first.delimiter
@@ -80,17 +71,15 @@ def open_delimited(
     )
 
 
-def open_declared_csv(
-    paths: Sequence[Path], schema: DeclaredSchema, *, engine: DuckDB
-) -> exp.Table:
+def _open_declared(request: FileRequest) -> exp.Table:
     """Return CSV files as a table of their header, the declared columns fitted; rows are read later."""
+    paths, schema = request.paths, request.schema or DeclaredSchema({})
     dialect = _common_dialect(
         paths, header_dialect, delimiter=schema.delimiter, encoding=schema.encoding
     )
-    columns = schema.named(dialect.names)
 
-    def read() -> exp.Query:
-        folder = Path(engine.folder)
+    def read() -> exp.Table:
+        folder = Path(request.engine.folder)
         clean = [
             as_utf8(
                 path,
@@ -100,33 +89,24 @@ def open_declared_csv(
             )
             for path in paths
         ]
-        source = _read_csv(clean, replace(dialect, encoding="utf-8"), options=LENIENT_OPTIONS)
-        wanted = [
-            build.alias_as(cast_declared(build.column(name), one), name)
-            for name, one in columns.items()
-        ]
-        return _without_blank_lines(build.select(*wanted, source=source), dialect)
+        return _read_csv(clean, replace(dialect, encoding="utf-8"), options=LENIENT_OPTIONS)
 
-    return engine.defer(types_of(columns), read)
+    columns = schema.named(dialect.names)
+    return request.defer(columns, read, where=_is_no_blank_line(dialect))
 
 
 def _without_blank_lines(query: exp.Select, dialect: Dialect) -> exp.Select:
-    """Return rows without those of blank lines: in one column, an empty text is written `""`."""
+    where = _is_no_blank_line(dialect)
+    return query if where is None else query.where(where)
+
+
+def _is_no_blank_line(dialect: Dialect) -> exp.Expr | None:
+    """Return what keeps blank lines out: in one column, an empty text is written `""`."""
     match dialect.names:
         case (name,):
-            return query.where(exp.Not(this=build.is_null(build.column(name))))
+            return exp.Not(this=build.is_null(build.column(name)))
         case _:
-            return query
-
-
-# A line that is not a row of the table is cut, padded or left out without affecting another line:
-# two parallel readers might disagree where a line begins.
-LENIENT_OPTIONS: dict[str, exp.Expr] = {
-    "strict_mode": exp.false(),
-    "null_padding": exp.true(),
-    "ignore_errors": exp.true(),
-    "parallel": exp.false(),
-}
+            return None
 
 
 def _common_dialect(
@@ -146,10 +126,27 @@ def _common_dialect(
     return first
 
 
-def open_texts(path: Path, *, engine: DuckDB, delimiter: str) -> exp.Table:
-    """Return a CSV file in UTF-8 as a table of texts, read in place: for files that we wrote."""
-    dialect = find_dialect(path, delimiter=delimiter, encoding="utf-8")
+def _open_texts(path: Path, engine: DuckDB) -> exp.Table:
+    dialect = find_dialect(path, delimiter=_written_delimiter(path.name), encoding="utf-8")
     return engine.view(build.select(exp.Star(), source=_read_csv([path], dialect)), hint="texts")
+
+
+def _written_delimiter(suffix: str) -> str:
+    return "\t" if ".tsv" in suffix.lower() else ","
+
+
+def _copy_options(suffix: str) -> Mapping[str, exp.Expr]:
+    packing = next((word for end, word in _COMPRESSIONS.items() if suffix.endswith(end)), "none")
+    return {
+        "FORMAT": exp.var("csv"),
+        "HEADER": exp.true(),
+        "DELIMITER": build.text(_written_delimiter(suffix)),
+        "QUOTE": build.text('"'),
+        "ESCAPE": build.text('"'),
+        # Nothing is NULL; a text that is empty is then written "".
+        "NULLSTR": build.text(""),
+        "COMPRESSION": build.text(packing),
+    }
 
 
 def find_dialect(path: Path, *, delimiter: str | None, encoding: str | None) -> Dialect:
@@ -338,23 +335,6 @@ def _read_csv(
     return table_function("read_csv", paths, all_options)
 
 
-def table_function(
-    name: str, paths: Sequence[Path], options: dict[str, exp.Expr] | None = None
-) -> exp.Table:
-    """Return `name([paths], option => value, …)` as a table; names are literal, not patterns."""
-    # DuckDB reads [ ] * ? in a path as a pattern: a file really called so needs them escaped.
-    listed = exp.Array(expressions=[build.text(literal_path(path)) for path in paths])
-    named = [
-        exp.Kwarg(this=exp.var(key), expression=value) for key, value in (options or {}).items()
-    ]
-    return exp.Table(this=exp.Anonymous(this=name, expressions=[listed, *named]))
-
-
-def literal_path(path: Path) -> str:
-    """Return `path` with DuckDB's pattern characters escaped."""
-    return re.sub(r"([*?\[\]])", r"[\1]", str(path))
-
-
 def _guess_column_types(
     paths: Sequence[Path], dialect: Dialect, *, engine: DuckDB, raw: exp.Table
 ) -> dict[str, TypeGuess]:
@@ -387,3 +367,17 @@ def _csv_failure(paths: Sequence[Path], words: str) -> UnreadableSource:
         f"{where} is not a table that can be read. Check its delimiter (`--delimiter`), its encoding "
         "(`--encoding`), and that all lines end alike (with LF, or all with CRLF)."
     )
+
+
+SPEC = FormatSpec(
+    name="csv",
+    title="CSV, TSV, text",
+    suffixes=(".csv", ".tsv", ".txt", ".tab", ".psv"),
+    compressions=tuple(_COMPRESSIONS),
+    written=tuple(end + packed for end in (".csv", ".tsv") for packed in ("", *_COMPRESSIONS)),
+    open=_open_csv,
+    open_texts=_open_texts,
+    copy_options=_copy_options,
+    suffix_decides=False,
+    position=1,
+)

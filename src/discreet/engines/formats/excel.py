@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyarrow as pa
 from sqlglot import exp
 
 from discreet.arrow import pc
-from discreet.engines.declared_schema import cast_declared, types_of
 from discreet.engines.engine import DeclaredSchema
+from discreet.engines.file_request import FileRequest
 from discreet.engines.names import refuse_duplicates
 from discreet.errors import (
     EmptySource,
@@ -20,48 +20,40 @@ from discreet.errors import (
     WrongUsage,
     did_you_mean,
 )
-from discreet.sql import build
-
-if TYPE_CHECKING:
-    from discreet.engines.duckdb import DuckDB
+from discreet.registry import FormatSpec
 
 
-def open_sheet(path: Path, *, engine: DuckDB, sheet: str | None) -> exp.Table:
-    """Return the sheet called `sheet`, or the only one, typed by all of its cells."""
+def _open_sheet(request: FileRequest) -> exp.Table:
+    """Return a sheet as a table: typed by all of its cells, or its declared columns fitted."""
+    path = request.path
     book = _open_workbook(path)
-    name = _choose_sheet(path, list(book.sheet_names), sheet)
+    name = _choose_sheet(path, list(book.sheet_names), request.table)
+    if request.schema is not None:
+        return _open_declared(request, request.schema, book, name)
     header, table = _read_cells(path, book, name)
     titles = _column_titles(header)
     names = [title or f"column{position}" for position, title in enumerate(titles, start=1)]
     _check(path, name, names)
     filled = _drop_empty_rows(table.rename_columns(names))
-    return engine.whole_numbers(engine.load(filled.to_reader()))
+    return request.engine.whole_numbers(request.engine.load(filled.to_reader()))
 
 
-def open_declared_sheet(
-    path: Path, schema: DeclaredSchema, *, engine: DuckDB, sheet: str | None
-) -> exp.Table:
-    """Return a sheet as a table of its first line, the declared columns fitted; cells are read later.
+def _open_declared(request: FileRequest, schema: DeclaredSchema, book: Any, name: str) -> exp.Table:
+    """Return a sheet as a table of its first line; cells are read later.
 
     A column without a title is ignored: a stray cell to the right does not widen the table.
     """
-    book = _open_workbook(path)
-    name = _choose_sheet(path, list(book.sheet_names), sheet)
+    path = request.path
     titles = _column_titles(_load(path, book, name, header_row=None, n_rows=1))
     _check(path, name, [title for title in titles if title])
     columns = schema.named(title for title in titles if title)
 
-    def read() -> exp.Query:
-        texts = _load(path, book, name)
+    def read() -> exp.Table:
         kept = [titles.index(column) for column in columns]
-        filled = _drop_empty_rows(texts.select(kept).rename_columns(list(columns)))
-        loaded = engine.load(filled.to_reader())
-        wanted = [
-            build.alias_as(cast_declared(build.column(c), one), c) for c, one in columns.items()
-        ]
-        return build.select(*wanted, source=loaded)
+        texts = _load(path, book, name).select(kept).rename_columns(list(columns))
+        return request.engine.load(_drop_empty_rows(texts).to_reader())
 
-    return engine.defer(types_of(columns), read)
+    return request.defer(columns, read)
 
 
 def _load(path: Path, book: Any, name: str, **options: Any) -> Any:
@@ -111,7 +103,7 @@ def _read_cells(path: Path, book: Any, name: str) -> tuple[Any, Any]:
     raise UnreadableSource(f"Sheet '{name}' of {path.name} cannot be read ({kind}).")
 
 
-def sheet_names(path: Path) -> list[str]:
+def _sheet_names(path: Path) -> list[str]:
     """Return the names of all sheets."""
     return list(_open_workbook(path).sheet_names)
 
@@ -141,3 +133,14 @@ def _choose_sheet(path: Path, sheets: list[str], wanted: str | None) -> str:
     raise WrongUsage(
         f"{path.name} holds {len(sheets)} sheets: {listed}. Name one with --table NAME."
     )
+
+
+SPEC = FormatSpec(
+    name="excel",
+    title="Excel, OpenDocument",
+    suffixes=(".xlsx", ".xls", ".xlsm", ".xlsb", ".ods"),
+    tables=_sheet_names,
+    open=_open_sheet,
+    suffix_decides=False,
+    position=5,
+)

@@ -5,19 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyarrow as pa
 from sqlglot import exp
 
-from discreet.engines.declared_schema import cast_declared, types_of
 from discreet.engines.engine import DeclaredSchema
+from discreet.engines.file_request import FileRequest
 from discreet.engines.names import refuse_duplicates
 from discreet.errors import MissingExtra, UnreadableSource
-from discreet.sql import build
-
-if TYPE_CHECKING:
-    from discreet.engines.duckdb import DuckDB
+from discreet.registry import FormatSpec
 
 ROWS_PER_PIECE = 50_000
 _WHOLE = 2**53  # beyond it neighboring whole numbers are equal as reals
@@ -31,51 +28,49 @@ _READERS = {
 }
 
 
-def open_survey(path: Path, *, engine: DuckDB) -> exp.Table:
+def _open_survey(request: FileRequest) -> exp.Table:
+    return _open_inferred(request) if request.schema is None else _open_declared(request)
+
+
+def _open_inferred(request: FileRequest) -> exp.Table:
     """Return a statistics file as a stored table; codes stay codes, missing numbers are NULL."""
+    path, engine = request.path, request.engine
     first, described = _read_piece(path, 0)
     refuse_duplicates(list(first), where=path.name)
     schema = pa.schema(
         [pa.field(name, _arrow_type(values, described, name)) for name, values in first.items()]
     )
-
-    def batches() -> Iterator[Any]:
-        offset, piece = 0, first
-        while piece and len(next(iter(piece.values()))):
-            yield _make_batch(path, piece, schema)
-            offset += ROWS_PER_PIECE
-            piece, _ = _read_piece(path, offset)
-
-    reader = pa.RecordBatchReader.from_batches(schema, batches())
-    return engine.whole_numbers(engine.load(reader))
+    batches = (_make_batch(path, piece, schema) for piece in _read_pieces(path, first))
+    return engine.whole_numbers(engine.load(pa.RecordBatchReader.from_batches(schema, batches)))
 
 
-def open_declared_survey(path: Path, schema: DeclaredSchema, *, engine: DuckDB) -> exp.Table:
+def _open_declared(request: FileRequest) -> exp.Table:
     """Return a statistics file as a table, the declared variables fitted; its cases are read later."""
+    path = request.path
     _, described = _read(path, metadataonly=True)
     names = tuple(described.column_names)
     refuse_duplicates(list(names), where=path.name)
-    columns = schema.named(names)
+    columns = (request.schema or DeclaredSchema({})).named(names)
     texts = pa.schema([pa.field(name, pa.string()) for name in columns])
 
     def batches() -> Iterator[Any]:
-        offset = 0
-        while True:
-            piece, _ = _read_piece(path, offset)
-            if not piece or not len(next(iter(piece.values()))):
-                return
+        for piece in _read_pieces(path, _read_piece(path, 0)[0]):
             arrays = [pa.array(map(_cell_text, piece[name]), pa.string()) for name in columns]
             yield pa.RecordBatch.from_arrays(arrays, schema=texts)
-            offset += ROWS_PER_PIECE
 
-    def read() -> exp.Query:
-        loaded = engine.load(pa.RecordBatchReader.from_batches(texts, batches()))
-        wanted = [
-            build.alias_as(cast_declared(build.column(c), one), c) for c, one in columns.items()
-        ]
-        return build.select(*wanted, source=loaded)
+    def read() -> exp.Table:
+        return request.engine.load(pa.RecordBatchReader.from_batches(texts, batches()))
 
-    return engine.defer(types_of(columns), read)
+    return request.defer(columns, read)
+
+
+def _read_pieces(path: Path, first: dict[str, list[Any]]) -> Iterator[dict[str, list[Any]]]:
+    """Yield all cases in pieces, of which the first was read."""
+    offset, piece = 0, first
+    while piece and len(next(iter(piece.values()))):
+        yield piece
+        offset += ROWS_PER_PIECE
+        piece, _ = _read_piece(path, offset)
 
 
 def _cell_text(value: Any) -> str | None:
@@ -128,3 +123,13 @@ def _make_batch(path: Path, piece: dict[str, list[Any]], schema: Any) -> Any:
     if arrays is None:
         raise UnreadableSource(f"{path.name} has a column that mixes types. Recode it first.")
     return pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+
+SPEC = FormatSpec(
+    name="survey",
+    title="SPSS, Stata, SAS",
+    suffixes=tuple(_READERS),
+    open=_open_survey,
+    suffix_decides=False,
+    position=6,
+)

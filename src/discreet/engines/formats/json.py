@@ -1,4 +1,4 @@
-"""JSON by its declared fields: one record per line, each parsed independently of the others."""
+"""JSON: typed by all of its records, or by declared fields, each record parsed independently."""
 
 from __future__ import annotations
 
@@ -7,13 +7,22 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+import duckdb
 from sqlglot import exp
 
-from discreet.engines.declared_schema import cast_declared, types_of
-from discreet.engines.delimited import LENIENT_OPTIONS, table_function
-from discreet.engines.duckdb import DuckDB
-from discreet.engines.engine import DeclaredSchema
+from discreet.engines.engine import DeclaredColumn, DeclaredSchema, Kind
+from discreet.engines.file_request import LENIENT_OPTIONS, FileRequest, table_function
+from discreet.engines.names import refuse_duplicates
 from discreet.engines.text_encoding import as_utf8
+from discreet.engines.type_inference import (
+    JSON_NUMBERS,
+    TEMPORAL,
+    TypeGuess,
+    guess_types,
+    store_converted,
+)
+from discreet.errors import EmptySource, UnreadableSource
+from discreet.registry import FormatSpec
 from discreet.sql import build
 
 _LINES = (".ndjson", ".jsonl")
@@ -28,28 +37,78 @@ _SHALLOW = re.compile(rf'\{{(?:[^{{}}"]++|{_STRING}|{_TWICE})*+\}}', re.DOTALL)
 _INDENT = re.compile(r"[ \t]*")
 
 
-def open_declared_json(
-    paths: Sequence[Path], schema: DeclaredSchema, *, engine: DuckDB
-) -> exp.Table:
-    """Return JSON files as a table of the declared fields; their records are read later."""
-    columns = dict(schema.columns)
+def _open_json(request: FileRequest) -> exp.Table | tuple[exp.Table, DeclaredSchema]:
+    return _open_inferred(request) if request.schema is None else _open_declared(request)
 
-    def read() -> exp.Query:
-        folder = Path(engine.folder)
-        clean = [as_utf8(path, encoding="utf-8", folder=folder) for path in paths]
+
+def _open_inferred(request: FileRequest) -> tuple[exp.Table, DeclaredSchema]:
+    options: dict[str, exp.Expr] = {"sample_size": exp.Neg(this=build.number(1))}
+    detected = _json_types(request, options)
+    # DuckDB would guess at dates, and round long numbers: both are texts until proven otherwise.
+    doubtful = ("DATE", "TIME", "TIMESTAMP", "UUID", "DOUBLE")
+    types = {name: "VARCHAR" if kind in doubtful else kind for name, kind in detected.items()}
+    columns = exp.Struct(
+        expressions=[
+            exp.PropertyEQ(this=build.text(name), expression=build.text(kind))
+            for name, kind in types.items()
+        ]
+    )
+    source = table_function("read_json", request.paths, {"columns": columns})
+    raw = request.engine.view(build.select(exp.Star(), source=source), hint="raw")
+    numbers = [name for name, kind in detected.items() if kind == "DOUBLE"]
+    texts = [name for name, kind in types.items() if kind == "VARCHAR" and name not in numbers]
+    guesses: dict[str, TypeGuess] = {}
+    for names, candidates in ((texts, TEMPORAL), (numbers, JSON_NUMBERS)):
+        if names:
+            guesses |= guess_types(raw, names, engine=request.engine, guesses=candidates)
+    kept, found = store_converted(raw, guesses, engine=request.engine)
+    # Whole numbers beyond 64 bits are kept as texts, which keeps them all distinct.
+    wide = [name for name, kind in types.items() if kind in ("UBIGINT", "HUGEINT")]
+    return kept, DeclaredSchema({**found, **dict.fromkeys(wide, DeclaredColumn(Kind.TEXT))})
+
+
+def _json_types(request: FileRequest, options: dict[str, exp.Expr]) -> dict[str, str]:
+    source = table_function("read_json", request.paths, options)
+    query = build.select(exp.Star(), source=source)
+    name = request.paths[0].name
+    if not any(path.stat().st_size for path in request.paths):
+        raise EmptySource(f"{name} is empty. Without records its columns are unknown.")
+    try:
+        types = request.engine.describe_unguarded(query)
+    except duckdb.Error as error:
+        line = re.search(r"in (line|record/value) (\d+)", str(error))
+        where = f"{name}, {line[1]} {line[2]}" if line else name
+        types = None
+    else:
+        where = name
+    if types is None:
+        raise UnreadableSource(f"{where}: this is not JSON. Correct it and try again.")
+    if [column for column, _ in types] == ["json"]:
+        raise UnreadableSource(
+            f"{name} holds no records. Write a list of objects, or one object per line."
+        )
+    refuse_duplicates([column for column, _ in types], where=name)
+    return dict(types)
+
+
+def _open_declared(request: FileRequest) -> exp.Table:
+    """Return JSON files as a table of the declared fields; their records are read later."""
+    columns = dict((request.schema or DeclaredSchema({})).columns)
+
+    def read() -> exp.Expr:
+        folder = Path(request.engine.folder)
+        clean = [as_utf8(path, encoding="utf-8", folder=folder) for path in request.paths]
         lines = [
             file if _has_lines(path) else _in_lines(file, folder)
-            for path, file in zip(paths, clean, strict=True)
+            for path, file in zip(request.paths, clean, strict=True)
         ]
         line = build.column("line")
-        wanted = [
-            build.alias_as(cast_declared(_extract_field(line, name), one), name)
-            for name, one in columns.items()
-        ]
-        query = build.select(*wanted, source=_read_lines(lines))
-        return query.where(exp.NEQ(this=exp.Trim(this=line.copy()), expression=build.text("")))
+        fields = [build.alias_as(_extract_field(line, name), name) for name in columns]
+        query = build.select(*fields, source=_read_lines(lines))
+        is_filled = exp.NEQ(this=exp.Trim(this=line.copy()), expression=build.text(""))
+        return build.subquery(query.where(is_filled), "r")
 
-    return engine.defer(types_of(columns), read)
+    return request.defer(columns, read)
 
 
 def _has_lines(path: Path) -> bool:
@@ -133,3 +192,15 @@ def _next_line(text: str, start: int) -> int:
     alike = re.compile(rf"\n{re.escape(indent[0] if indent else '')}[,\[]?(?=[ \t]?\{{)")
     found = alike.search(text, start)
     return found.end() if found else len(text)
+
+
+SPEC = FormatSpec(
+    name="json",
+    title="JSON",
+    suffixes=(".json", *_LINES),
+    compressions=(".gz", ".zst"),
+    open=_open_json,
+    has_header=False,  # each record names its own fields
+    may_be_empty=True,
+    position=3,
+)

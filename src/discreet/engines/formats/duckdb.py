@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import duckdb
 from sqlglot import exp
 
+from discreet.engines.duckdb import DuckDB
+from discreet.engines.file_request import FileRequest
 from discreet.errors import LockedSource, SourceNotFound, UnreadableSource, WrongUsage, did_you_mean
+from discreet.registry import FormatSpec
 from discreet.sql import build
 
-if TYPE_CHECKING:
-    from discreet.engines.duckdb import DuckDB
 
-
-def open_attached(path: Path, *, engine: DuckDB, table: str | None) -> exp.Table:
-    """Return the table called `table`, or the only one there is."""
-    found = attach_read_only(path, engine=engine)
+def _open_database(request: FileRequest) -> exp.Table:
+    """Return the table that was named, or the only one there is."""
+    path, table = request.path, request.table
+    found = _attach_read_only(path, engine=request.engine)
     if table is None and len(found) == 1:
         return next(iter(found.values()))
     if table is None:
@@ -31,7 +31,7 @@ def open_attached(path: Path, *, engine: DuckDB, table: str | None) -> exp.Table
     raise SourceNotFound(f"{path.name} has no table '{table}'.{did_you_mean(table, found)}")
 
 
-def attach_read_only(path: Path, *, engine: DuckDB) -> dict[str, exp.Table]:
+def _attach_read_only(path: Path, *, engine: DuckDB) -> dict[str, exp.Table]:
     """Return the tables and views of a DuckDB file by name, outside `main` as `schema.name`."""
     alias = engine.attached.get(str(path.resolve())) or _attach_file(path, engine=engine)
     names = engine.run(
@@ -55,6 +55,14 @@ def attach_read_only(path: Path, *, engine: DuckDB) -> dict[str, exp.Table]:
         ): build.table(alias, row["schema_name"], row["table_name"])
         for row in names.to_pylist()
     }
+
+
+def _table_names(path: Path) -> list[str]:
+    home = DuckDB()
+    try:
+        return list(_attach_read_only(path, engine=home))
+    finally:
+        home.close()
 
 
 def _catalog_function(function: str) -> exp.Table:
@@ -85,3 +93,17 @@ def _translate_error(path: Path, error: duckdb.Error) -> Exception:
         f"{path.name} is damaged, encrypted, or not a DuckDB database of a version that can be "
         "read. Open it in DuckDB itself to see."
     )
+
+
+SPEC = FormatSpec(
+    name="duckdb",
+    title="DuckDB",
+    suffixes=(".duckdb", ".ddb", ".db"),
+    typed=True,
+    tables=_table_names,
+    open=_open_database,
+    # A checksum, the signature, and a version in eight bytes, of which the last ones are zero.
+    signatures=({8: b"DUCK", 16: b"\0\0\0\0"},),
+    suffix_decides=False,
+    position=7,
+)

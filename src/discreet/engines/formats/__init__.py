@@ -1,0 +1,1 @@
+"""File formats, one module each: how its files are recognized, read and written."""
