@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import shutil
+from dataclasses import replace
 from datetime import date
 from decimal import Decimal
 from pathlib import Path
@@ -152,16 +154,83 @@ def test_a_cell_that_does_not_fit_is_missing_and_nothing_else(tmp_path: Path, en
         b'1,F,a"b,1990-01-01,1',
         b"\x00\x00\x00,F,a,1990-01-01,1",
         b"1,F,a,1990-01-01,1\r",
+        b'"',
+        b'1,F,"a,1990-01-01,1',
+        b'"1,F,a,1990-01-01,1',
+        b'1,F,a,1990-01-01,"1',
+        b'1,"F"x,"a,1990-01-01,1',
+        b'1,F, "a,1990-01-01,1',
     ],
-    ids=["bytes", "short", "wide", "long", "quote", "zeros", "carriage return"],
+    ids=lambda line: repr(line[:24]),
 )
-def test_a_line_that_is_no_row_changes_no_other_row(tmp_path: Path, line: bytes) -> None:
-    path = written(tmp_path, "csv", PEOPLE)
+@pytest.mark.parametrize("note", ["a", 'he said "no"', '"', "a, b", ""])
+def test_a_line_that_is_no_row_changes_no_other_row(tmp_path: Path, line: bytes, note: str) -> None:
+    people = [{**person, "town": note or person["town"]} for person in PEOPLE]
+    path = written(tmp_path, "csv", people)
     lines = path.read_bytes().splitlines(keepends=True)
     path.write_bytes(b"".join([*lines[:6], line + b"\r\n", *lines[6:]]))
     found = rows_of(path)
-    assert len(PEOPLE) <= len(found) <= len(PEOPLE) + 1
-    assert [row for row in found if row in PEOPLE] == PEOPLE
+    assert len(people) <= len(found) <= len(people) + 1
+    assert [row for row in found if row in people] == people
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+@given(
+    lines=st.lists(st.text('"\'", a1', min_size=1, max_size=9), min_size=1, max_size=9),
+    place=st.integers(0, 8),
+    end=st.sampled_from(["\n", "\r\n", "\r"]),
+    delimiter=st.sampled_from([",", ", ", ";"]),
+)
+def test_where_each_line_is_a_row_no_quotation_mark_changes_another_row(
+    tmp_path: Path, lines: list[str], place: int, end: str, delimiter: str
+) -> None:
+    """Any lines, also with quotation marks that would open and close a cell of several lines."""
+    schema = replace(SCHEMA, delimiter=delimiter, is_multiline=False)
+    header = delimiter.join(NAMES)
+    (tmp_path / "all.csv").write_text(end.join([header, *lines, ""]), newline="")
+    rest = [line for number, line in enumerate(lines) if number != place % len(lines)]
+    (tmp_path / "rest.csv").write_text(end.join([header, *rest, ""]), newline="")
+    found, others = rows_of(tmp_path / "all.csv", schema), rows_of(tmp_path / "rest.csv", schema)
+    for row in others:
+        found.remove(row)
+    assert len(found) <= 1
+
+
+@pytest.mark.parametrize("multiline", [True, False])
+def test_the_policy_says_whether_a_cell_may_hold_lines(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, multiline: bool
+) -> None:
+    without_noise(monkeypatch)
+    path = tmp_path / "people.csv"
+    path.write_text('age,town\n1,"x\n2,y\n3,"\n4,z\n')
+    policy = parse_policy(
+        f"tables: {{people: {{unit: row, reading: {{multiline: {str(multiline).lower()}}}, "
+        "columns: {age: {role: sensitive, kind: integer}}}}"
+    )
+    with discreet.open(path, policy, ledger=":memory:") as curator:
+        found = curator.ask("SELECT count(age) AS n FROM people", epsilon=1).rows
+    assert found == ([[2]] if multiline else [[4]])
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+@given(
+    rows=st.lists(
+        st.lists(st.text('ab, "\n', min_size=1, max_size=6), min_size=2, max_size=2), max_size=8
+    ),
+    end=st.sampled_from(["\n", "\r\n"]),
+)
+def test_cells_that_are_quoted_as_they_should_are_read_as_they_are(
+    tmp_path: Path, rows: list[list[str]], end: str
+) -> None:
+    with (tmp_path / "t.csv").open("w", newline="") as file:
+        csv.writer(file, lineterminator=end).writerows([["sex", "town"], *rows])
+    found = [[row["sex"], row["town"]] for row in rows_of(tmp_path / "t.csv", BOTH)]
+    # Where lines end in both, a line feed alone is a blank.
+    expected = [[c.replace("\n", " ") if end == "\r\n" else c for c in row] for row in rows]
+    assert found == expected
+
+
+BOTH = DeclaredSchema({n: DeclaredColumn(Kind.TEXT) for n in ("sex", "town")}, delimiter=",")
 
 
 @pytest.mark.parametrize(
@@ -275,7 +344,7 @@ def test_the_custodian_is_refused_a_file_whose_lines_one_cell_changes(
 
 
 def test_lines_that_end_in_carriage_returns_are_lines(tmp_path: Path) -> None:
-    (tmp_path / "t.csv").write_text("age,z\r" + "1,2\r" * 30, newline="")
+    (tmp_path / "t.csv").write_text("age,z\r" + "1,2\n,\n3,\r" * 30, newline="")
     assert [row["age"] for row in rows_of(tmp_path / "t.csv", AGES)] == [1] * 30
 
 

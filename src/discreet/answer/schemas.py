@@ -104,7 +104,10 @@ def declared_schema(table: model.TablePolicy) -> DeclaredSchema:
             "without types must not decide it. Give each column its `kind:`, such as `kind: integer`; "
             "`discreet init` drafts them."
         )
-    return DeclaredSchema(columns, table.reading.delimiter, table.reading.encoding)
+    reading = table.reading
+    return DeclaredSchema(
+        columns, reading.delimiter, reading.encoding, is_multiline=reading.multiline is not False
+    )
 
 
 def conform_table(table: Table, policy: model.TablePolicy) -> Table:

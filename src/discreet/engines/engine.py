@@ -63,11 +63,15 @@ class DeclaredColumn:
 
 @dataclass(frozen=True)
 class DeclaredSchema:
-    """The columns of a file by name, and how it is written where that is declared."""
+    """The columns of a file by name, and how it is written where that is declared.
+
+    With `is_multiline`, a cell in quotation marks may hold line ends.
+    """
 
     columns: Mapping[str, DeclaredColumn]
     delimiter: str | None = None
     encoding: str | None = None
+    is_multiline: bool = True
 
     def named(self, names: Iterable[str]) -> dict[str, DeclaredColumn]:
         """Return all columns of a header, in their order; undeclared ones are text."""

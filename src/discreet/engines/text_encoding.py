@@ -1,12 +1,16 @@
-"""Text files made readable: converted to UTF-8, with invalid bytes replaced."""
+"""Text files made readable: converted to UTF-8, with invalid bytes replaced, and stray quotes kept in their line."""
 
 from __future__ import annotations
 
 import codecs
+import mmap
 import re
 import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import pyarrow as pa
 
@@ -14,7 +18,11 @@ from discreet.errors import UnreadableSource
 
 CHUNK_BYTES = 1 << 22
 # What ends no line, by what the lines of a file end in.
-_STRAY = {"\n": r"\r(?!\n)", "\r\n": r"\r(?!\n)|(?<!\r)\n"}
+_STRAY = {"\n": r"\r(?!\n)", "\r\n": r"\r(?!\n)|(?<!\r)\n", "\r": r"\n"}
+# A byte order mark, blank lines, and the first line that ends outside quotation marks.
+_HEADER = re.compile(
+    rb"(?:\xef\xbb\xbf)?[\r\n]*+(?:[^\"\r\n]++|\"[^\"]*+(?:\"|\Z))*+(?:\r\n|\r|\n)?"
+)
 
 
 def open_byte_stream(path: Path) -> Any:
@@ -28,7 +36,8 @@ def as_utf8(path: Path, *, encoding: str, folder: Path, line_end: str = "\n") ->
 
     Bytes that are not valid text become U+FFFD, and carriage returns without a line feed become
     blanks unless they end the lines, so that invalid bytes change only their own cell. Where lines
-    end in both, line feeds without a carriage return become blanks as well.
+    end in both, line feeds without a carriage return become blanks as well, and where they end in
+    carriage returns all line feeds.
     """
     is_plain = encoding == "utf-8" and path.suffix.lower() not in (".gz", ".zst")
     stray = _STRAY.get(line_end)
@@ -81,3 +90,137 @@ def _is_clean(path: Path, stray: str | None) -> bool:
     except UnicodeDecodeError:
         return False
     return pattern is None or not held
+
+
+@dataclass(frozen=True)
+class RecordGrammar:
+    """How the records of a CSV file are written: its delimiter, width and line end.
+
+    With `is_multiline`, a cell in quotation marks may hold line ends.
+    """
+
+    delimiter: str
+    width: int
+    line_end: str
+    is_multiline: bool = True
+
+    def records(self) -> re.Pattern[bytes]:
+        """Return the pattern of records that every reader of CSV reads alike, as many as follow."""
+        return re.compile(
+            rb"(?:(?!\Z)(?:[^\"\r\n]*+"
+            + self._end()
+            + rb"|"
+            + self._record(rb"", self._text(rb"\""))
+            + rb"))*+"
+        )
+
+    def record(self) -> re.Pattern[bytes]:
+        """Return the pattern of one record, with quotation marks within cells and blanks around them."""
+        return re.compile(rb"(?=[^\r\n])" + self._record(self._blanks(), self._other()))
+
+    def cell(self) -> re.Pattern[bytes]:
+        """Return the pattern of one cell of a record, and of what follows it."""
+        mark = re.escape(self.delimiter.encode())
+        quoted = _quoted_cell(self._blanks(), rb"[^\"]")
+        return re.compile(rb"(" + quoted + rb"|" + self._other() + rb")(" + mark + rb"|)")
+
+    def line(self) -> re.Pattern[bytes]:
+        """Return the pattern of one line, whatever its quotation marks."""
+        return re.compile(rb"([^\r\n]*+)" + self._end())
+
+    def _record(self, blanks: bytes, plain: bytes) -> bytes:
+        """Return the pattern of a line, or, if lines may be joined, of exactly one cell for each column."""
+        found = self._cells(_quoted_cell(blanks, rb"[^\"\r\n]"), plain, rb"{0,%d}+")
+        if self.is_multiline:
+            found += rb"|" + self._cells(_quoted_cell(blanks, rb"[^\"]"), plain, rb"{%d}+")
+        return rb"(?:" + found + rb")"
+
+    def _cells(self, quoted: bytes, plain: bytes, count: bytes) -> bytes:
+        mark, one = re.escape(self.delimiter.encode()), rb"(?:" + quoted + rb"|" + plain + rb")"
+        return one + rb"(?:" + mark + one + rb")" + count % (self.width - 1) + self._end()
+
+    def _other(self) -> bytes:
+        """Return the pattern of a cell that does not begin with a quotation mark."""
+        return rb"(?!" + self._blanks() + rb"\")" + self._text(rb"")
+
+    def _text(self, without: bytes) -> bytes:
+        mark = re.escape(self.delimiter.encode())
+        if len(self.delimiter.encode()) == 1:
+            return rb"[^" + mark + without + rb"\r\n]*+"
+        return rb"(?:(?!" + mark + rb")[^" + without + rb"\r\n])*+"
+
+    def _blanks(self) -> bytes:
+        return rb"" if self.delimiter.startswith(" ") else rb" *+"
+
+    def _end(self) -> bytes:
+        end = {"\r": rb"\r", "\r\n": rb"\r\n", "\n": rb"\r?\n"}[self.line_end]
+        return rb"(?:" + end + rb"|\Z)"
+
+
+def _quoted_cell(blanks: bytes, letter: bytes) -> bytes:
+    return blanks + rb"\"(?:" + letter + rb"++|\"\")*+\"" + blanks
+
+
+def isolate_records(path: Path, grammar: RecordGrammar, *, folder: Path) -> Path:
+    """Return a CSV file in UTF-8 in which no quotation mark reaches into another record.
+
+    A line that is no record, such as one with a quotation mark that is never closed, is cut at its
+    delimiters alone. So it changes no other line, unless another one closes what it opened in such a
+    way that both together are one record.
+    """
+    if not path.stat().st_size:
+        return path
+    with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as text:
+        odd = _odd_records(text, grammar) if text.find(b'"') >= 0 else iter(())
+        first = next(odd, None)
+        if first is None:
+            return path
+        handle, name = tempfile.mkstemp(dir=folder, prefix="records-")
+        with open(handle, "wb") as out:  # noqa: PTH123 -- a handle
+            place = 0
+            for start, end, cells in chain([first], odd):
+                _copy_bytes(text, place, start, out)
+                out.write(grammar.delimiter.encode().join(cells[: grammar.width]))
+                out.write(grammar.line_end.encode())
+                place = end
+            _copy_bytes(text, place, len(text), out)
+    return Path(name)
+
+
+def _odd_records(text: mmap.mmap, grammar: RecordGrammar) -> Iterator[tuple[int, int, list[bytes]]]:
+    """Yield start, end and cells of each record below the header that readers of CSV read differently."""
+    records, record, line = grammar.records(), grammar.record(), grammar.line()
+    cell, mark = grammar.cell(), grammar.delimiter.encode()
+    header = _HEADER.match(text)
+    place = header.end() if header else 0
+    while place < len(text):
+        read = records.match(text, place)
+        start = read.end() if read else place
+        if start >= len(text):
+            return
+        found = record.match(text, start)
+        if found is not None:
+            cells = _cells_of(cell, text, start)
+        else:
+            found = line.match(text, start)
+            cells = [_quote_cell(one) for one in found[1].split(mark)] if found else []
+        place = found.end() if found else len(text)
+        yield start, place, cells
+
+
+def _cells_of(cell: re.Pattern[bytes], text: mmap.mmap, start: int) -> list[bytes]:
+    cells, follows = list[bytes](), True
+    while follows and (found := cell.match(text, start)):
+        stripped = found[1].strip(b" ")
+        cells.append(stripped if stripped[:1] == b'"' else _quote_cell(found[1]))
+        start, follows = found.end(), bool(found[2])
+    return cells
+
+
+def _quote_cell(cell: bytes) -> bytes:
+    return b'"' + cell.replace(b'"', b'""') + b'"' if b'"' in cell else cell
+
+
+def _copy_bytes(text: mmap.mmap, start: int, end: int, out: BinaryIO) -> None:
+    for place in range(start, end, CHUNK_BYTES):
+        out.write(text[place : min(place + CHUNK_BYTES, end)])

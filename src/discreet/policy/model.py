@@ -378,10 +378,14 @@ class ReleasePolicy:
 
 @dataclass(frozen=True)
 class TextFormat:
-    """How a text file is written, where its header does not show it."""
+    """How a text file is written, where its header does not show it.
+
+    `multiline` says whether a cell in quotation marks may hold line ends; by default it may.
+    """
 
     delimiter: str | None = None
     encoding: str | None = None
+    multiline: bool | None = None
 
 
 @dataclass(frozen=True)

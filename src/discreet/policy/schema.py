@@ -117,6 +117,11 @@ class WrittenReading(WrittenMapping):
     encoding: str | None = Field(
         None, pattern="^(utf-8|utf-16|latin-1)$", description="utf-8 (default), utf-16 or latin-1."
     )
+    multiline: bool | None = Field(
+        None,
+        description="Whether a cell in quotation marks may hold line ends (default); if not, each line "
+        "is a row, whatever its quotation marks.",
+    )
 
 
 class WrittenColumn(WrittenMapping):

@@ -18,7 +18,13 @@ from discreet.engines.duckdb import DuckDB
 from discreet.engines.engine import DeclaredSchema
 from discreet.engines.file_request import LENIENT_OPTIONS, FileRequest, table_function
 from discreet.engines.names import refuse_duplicates
-from discreet.engines.text_encoding import CHUNK_BYTES, as_utf8, open_byte_stream
+from discreet.engines.text_encoding import (
+    CHUNK_BYTES,
+    RecordGrammar,
+    as_utf8,
+    isolate_records,
+    open_byte_stream,
+)
 from discreet.engines.type_inference import TypeGuess, guess_types, store_converted
 from discreet.errors import EmptySource, UnreadableSource, WrongUsage
 from discreet.registry import FormatSpec
@@ -80,15 +86,14 @@ def _open_declared(request: FileRequest) -> exp.Table:
 
     def read() -> exp.Table:
         folder = Path(request.engine.folder)
-        clean = [
-            as_utf8(
-                path,
-                encoding=dialect.encoding,
-                folder=folder,
-                line_end=_line_end(path, dialect.encoding),
+        clean: list[Path] = []
+        for path in paths:
+            end = _line_end(path, dialect.encoding)
+            text = as_utf8(path, encoding=dialect.encoding, folder=folder, line_end=end)
+            grammar = RecordGrammar(
+                dialect.delimiter, len(dialect.names), end, is_multiline=schema.is_multiline
             )
-            for path in paths
-        ]
+            clean.append(isolate_records(text, grammar, folder=folder))
         return _read_csv(clean, replace(dialect, encoding="utf-8"), options=LENIENT_OPTIONS)
 
     columns = schema.named(dialect.names)
