@@ -108,51 +108,53 @@ class RecordGrammar:
         """Return the pattern of records that every reader of CSV reads alike, as many as follow."""
         return re.compile(
             rb"(?:(?!\Z)(?:[^\"\r\n]*+"
-            + self._end()
+            + self._end_pattern()
             + rb"|"
-            + self._record(rb"", self._text(rb"\""))
+            + self._record_pattern(rb"", self._cell_text(rb"\""))
             + rb"))*+"
         )
 
     def record(self) -> re.Pattern[bytes]:
         """Return the pattern of one record, with quotation marks within cells and blanks around them."""
-        return re.compile(rb"(?=[^\r\n])" + self._record(self._blanks(), self._other()))
+        return re.compile(
+            rb"(?=[^\r\n])" + self._record_pattern(self._blanks_around(), self._unquoted_cell())
+        )
 
     def cell(self) -> re.Pattern[bytes]:
         """Return the pattern of one cell of a record, and of what follows it."""
         mark = re.escape(self.delimiter.encode())
-        quoted = _quoted_cell(self._blanks(), rb"[^\"]")
-        return re.compile(rb"(" + quoted + rb"|" + self._other() + rb")(" + mark + rb"|)")
+        quoted = _quoted_cell(self._blanks_around(), rb"[^\"]")
+        return re.compile(rb"(" + quoted + rb"|" + self._unquoted_cell() + rb")(" + mark + rb"|)")
 
     def line(self) -> re.Pattern[bytes]:
         """Return the pattern of one line, whatever its quotation marks."""
-        return re.compile(rb"([^\r\n]*+)" + self._end())
+        return re.compile(rb"([^\r\n]*+)" + self._end_pattern())
 
-    def _record(self, blanks: bytes, plain: bytes) -> bytes:
+    def _record_pattern(self, blanks: bytes, plain: bytes) -> bytes:
         """Return the pattern of a line, or, if lines may be joined, of exactly one cell for each column."""
-        found = self._cells(_quoted_cell(blanks, rb"[^\"\r\n]"), plain, rb"{0,%d}+")
+        found = self._cells_pattern(_quoted_cell(blanks, rb"[^\"\r\n]"), plain, rb"{0,%d}+")
         if self.is_multiline:
-            found += rb"|" + self._cells(_quoted_cell(blanks, rb"[^\"]"), plain, rb"{%d}+")
+            found += rb"|" + self._cells_pattern(_quoted_cell(blanks, rb"[^\"]"), plain, rb"{%d}+")
         return rb"(?:" + found + rb")"
 
-    def _cells(self, quoted: bytes, plain: bytes, count: bytes) -> bytes:
+    def _cells_pattern(self, quoted: bytes, plain: bytes, count: bytes) -> bytes:
         mark, one = re.escape(self.delimiter.encode()), rb"(?:" + quoted + rb"|" + plain + rb")"
-        return one + rb"(?:" + mark + one + rb")" + count % (self.width - 1) + self._end()
+        return one + rb"(?:" + mark + one + rb")" + count % (self.width - 1) + self._end_pattern()
 
-    def _other(self) -> bytes:
+    def _unquoted_cell(self) -> bytes:
         """Return the pattern of a cell that does not begin with a quotation mark."""
-        return rb"(?!" + self._blanks() + rb"\")" + self._text(rb"")
+        return rb"(?!" + self._blanks_around() + rb"\")" + self._cell_text(rb"")
 
-    def _text(self, without: bytes) -> bytes:
+    def _cell_text(self, without: bytes) -> bytes:
         mark = re.escape(self.delimiter.encode())
         if len(self.delimiter.encode()) == 1:
             return rb"[^" + mark + without + rb"\r\n]*+"
         return rb"(?:(?!" + mark + rb")[^" + without + rb"\r\n])*+"
 
-    def _blanks(self) -> bytes:
+    def _blanks_around(self) -> bytes:
         return rb"" if self.delimiter.startswith(" ") else rb" *+"
 
-    def _end(self) -> bytes:
+    def _end_pattern(self) -> bytes:
         end = {"\r": rb"\r", "\r\n": rb"\r\n", "\n": rb"\r?\n"}[self.line_end]
         return rb"(?:" + end + rb"|\Z)"
 
@@ -200,7 +202,7 @@ def _odd_records(text: mmap.mmap, grammar: RecordGrammar) -> Iterator[tuple[int,
             return
         found = record.match(text, start)
         if found is not None:
-            cells = _cells_of(cell, text, start)
+            cells = _split_cells(cell, text, start)
         else:
             found = line.match(text, start)
             cells = [_quote_cell(one) for one in found[1].split(mark)] if found else []
@@ -208,7 +210,7 @@ def _odd_records(text: mmap.mmap, grammar: RecordGrammar) -> Iterator[tuple[int,
         yield start, place, cells
 
 
-def _cells_of(cell: re.Pattern[bytes], text: mmap.mmap, start: int) -> list[bytes]:
+def _split_cells(cell: re.Pattern[bytes], text: mmap.mmap, start: int) -> list[bytes]:
     cells, follows = list[bytes](), True
     while follows and (found := cell.match(text, start)):
         stripped = found[1].strip(b" ")
