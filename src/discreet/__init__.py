@@ -10,8 +10,10 @@ if TYPE_CHECKING:
     from discreet.answer.answer import Answer
     from discreet.answer.curator import Curator
     from discreet.answer.curator import open_curator as open  # noqa: A004
+    from discreet.api import epsilon
     from discreet.api.anonymize import anonymize
     from discreet.api.check import check
+    from discreet.api.collect import CollectedReports, collect, estimate_reports
     from discreet.api.deidentify import deidentify
     from discreet.api.draft import draft_policy
     from discreet.engines.connect import open_table
@@ -21,19 +23,25 @@ if TYPE_CHECKING:
     from discreet.policy.model import Policy
     from discreet.release.release import Release
 
+    __version__: str
+
 # Public names and where they live: imported on first use, so that `discreet --help` stays light.
 _HOMES = {
     "Answer": "discreet.answer.answer",
     "Assessment": "discreet.measure.assessment",
+    "CollectedReports": "discreet.api.collect",
     "Curator": "discreet.answer.curator",
     "Policy": "discreet.policy.model",
     "Release": "discreet.release.release",
     "anonymize": "discreet.api.anonymize",
     "assess": "discreet.measure.assess",
     "check": "discreet.api.check",
+    "collect": "discreet.api.collect",
     "deidentify": "discreet.api.deidentify",
     "draft_policy": "discreet.api.draft",
+    "epsilon": "discreet.api.epsilon",
     "errors": "discreet.errors",
+    "estimate_reports": "discreet.api.collect",
     "load_policy": "discreet.policy.load",
     "open": "discreet.answer.curator",
     "open_table": "discreet.engines.connect",
@@ -42,18 +50,26 @@ _HOMES = {
 # Names that differ in their module: a module-level `open` would shadow the builtin.
 _CALLED = {"open": "open_curator"}
 
+# Names that are modules.
+_MODULES = {"epsilon", "errors"}
+
 __all__ = [
     "Answer",
     "Assessment",
+    "CollectedReports",
     "Curator",
     "Policy",
     "Release",
+    "__version__",
     "anonymize",
     "assess",
     "check",
+    "collect",
     "deidentify",
     "draft_policy",
+    "epsilon",
     "errors",
+    "estimate_reports",
     "load_policy",
     "open",
     "open_table",
@@ -61,10 +77,14 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        from importlib.metadata import version
+
+        return version("discreet")
     if name not in _HOMES:
         raise AttributeError(f"module 'discreet' has no attribute '{name}'")
     home = import_module(_HOMES[name])
-    return home if _HOMES[name] == f"discreet.{name}" else getattr(home, _CALLED.get(name, name))
+    return home if name in _MODULES else getattr(home, _CALLED.get(name, name))
 
 
 def __dir__() -> list[str]:

@@ -9,8 +9,7 @@ from typing import Any
 import click
 
 from discreet.cli import options, output
-from discreet.dp.calculate.coins import CoinChances
-from discreet.errors import WrongUsage, did_you_mean
+from discreet.errors import did_you_mean
 from discreet.result import Result
 
 EXAMPLES = """\b
@@ -120,20 +119,14 @@ def coin_options(wrapped: Any) -> Any:
 @coin_options
 @click.option("--values", type=int, metavar="N", help="With --truth: how many values there are.")
 @options.json_option
-def randomized_response(values: int | None, as_json: bool, **coins: Fraction | None) -> None:
+def randomized_response_command(as_json: bool, **choices: Any) -> None:
     """The epsilon of answering by coins.
 
-    Say the coins in one of three ways: --heads (and --second), --truth, or --if-yes and --if-no.
+    Describe the coins in one of three ways: --heads (and --second), --truth, or --if-yes and --if-no.
     """
-    from discreet.dp.calculate.coins import evaluate_k_ary_response, evaluate_response
+    from discreet.api.epsilon import randomized_response
 
-    if values is not None and values != 2:
-        truth = coins["truth"]
-        if truth is None or any(given for name, given in coins.items() if name != "truth"):
-            raise WrongUsage("--values is for answers that are true with chance --truth.")
-        found = evaluate_k_ary_response(truth, values=values)
-    else:
-        found = evaluate_response(_read_coins(**coins))
+    found = randomized_response(**choices)
     rows = [
         (f"{truth}", f"{answer}", f"{chance:.6g}")
         for truth, row in found.chances.items()
@@ -142,7 +135,7 @@ def randomized_response(values: int | None, as_json: bool, **coins: Fraction | N
     _print_result(found, as_json, _epsilon_text(found), chances=rows)
 
 
-@command.command()
+@command.command("laplace")
 @click.option("--scale", type=EXACT, metavar="B", help="The scale of the noise.")
 @click.option("--epsilon", type=EXACT, metavar="E", help="The wanted epsilon, to get the scale.")
 @click.option(
@@ -153,18 +146,11 @@ def randomized_response(values: int | None, as_json: bool, **coins: Fraction | N
     help="The most that one person changes the answer: see `sensitivity`.",
 )
 @options.json_option
-def laplace(
-    scale: Fraction | None, epsilon: Fraction | None, sensitivity: Fraction, as_json: bool
-) -> None:
+def laplace_command(as_json: bool, **choices: Any) -> None:
     """The epsilon of Laplace noise by its scale, or the scale by the wanted epsilon."""
-    from discreet.dp.calculate.laplace import calibrate_laplace, measure_laplace
+    from discreet.api.epsilon import laplace
 
-    if scale is not None and epsilon is None:
-        found = measure_laplace(scale, sensitivity=sensitivity)
-    elif epsilon is not None and scale is None:
-        found = calibrate_laplace(epsilon, sensitivity=sensitivity)
-    else:
-        raise WrongUsage("Give either --scale, to get epsilon, or --epsilon, to get the scale.")
+    found = laplace(**choices)
     _print_result(
         found,
         as_json,
@@ -174,8 +160,10 @@ def laplace(
     )
 
 
-@command.command()
-@click.argument("file", type=click.Path(path_type=Path), callback=options.require_name)
+@command.command("table")
+@click.argument(
+    "chances", type=click.Path(path_type=Path), metavar="FILE", callback=options.require_name
+)
 @click.option("--delta", type=EXACT, metavar="D", help="Also the smallest epsilon at this delta.")
 @click.option("--epsilon", type=EXACT, metavar="E", help="Also the smallest delta at this epsilon.")
 @click.option(
@@ -184,27 +172,20 @@ def laplace(
     help="Whether the first line names the outputs. Default: found by itself.",
 )
 @options.json_option
-def table(
-    file: Path,
-    delta: Fraction | None,
-    epsilon: Fraction | None,
-    header: bool | None,
-    as_json: bool,
-) -> None:
+def table_command(chances: Path, as_json: bool, **choices: Any) -> None:
     """The epsilon of a mechanism by its table of chances in the CSV file FILE.
 
     Rows are inputs, columns are outputs, cells are chances such as 0.25 or 1/4. The first line may
     name the outputs and the first column the inputs.
     """
-    from discreet.dp.calculate.chance_table_csv import read_chances
-    from discreet.dp.calculate.table import evaluate_table
+    from discreet.api.epsilon import table
 
-    found = evaluate_table(read_chances(file, header=header), delta=delta, epsilon=epsilon)
+    found = table(chances, **choices)
     points = [f"({point.epsilon:.6g}, {point.delta:.6g})-DP holds" for point in found.profile]
     _print_result(found, as_json, _epsilon_text(found), *points)
 
 
-@command.command()
+@command.command("compose")
 @click.argument("mechanisms", nargs=-1, required=True, metavar="MECHANISM…")
 @click.option("--parallel", is_flag=True, help="Each looks at another part of the people.")
 @click.option("--bounded", is_flag=True, help="With --parallel: neighbors differ in one value.")
@@ -213,28 +194,14 @@ def table(
     "--delta", type=EXACT, metavar="D", help="Compare ways to count at this delta, such as 1e-6."
 )
 @options.json_option
-def compose(
-    mechanisms: tuple[str, ...],
-    parallel: bool,
-    bounded: bool,
-    times: int,
-    delta: Fraction | None,
-    as_json: bool,
-) -> None:
-    """What several mechanisms cost together.
+def compose_command(mechanisms: tuple[str, ...], as_json: bool, **choices: Any) -> None:
+    """The cost of several mechanisms together.
 
     A MECHANISM is an epsilon (0.1, 1/3, ln:3) or laplace:SCALE:SENSITIVITY.
     """
-    from discreet.dp.calculate.compose import compose_parts, compose_sequence, read_mechanism
+    from discreet.api.epsilon import compose
 
-    parts = [read_mechanism(text) for text in mechanisms]
-    if parallel:
-        if delta is not None:
-            raise WrongUsage("--delta compares ways to add up. Leave out --parallel.")
-        neighbors = "bounded" if bounded else "unbounded"
-        found = compose_parts(parts, neighbors=neighbors, times=times)
-    else:
-        found = compose_sequence(parts, times=times, delta=delta)
+    found = compose(*mechanisms, **choices)
     lines = [_epsilon_text(found)]
     if found.accounts is not None:
         for name, value in vars(found.accounts).items():
@@ -243,27 +210,28 @@ def compose(
     _print_result(found, as_json, *lines)
 
 
-@command.command()
+@command.command("distinguish")
 @click.argument("epsilon", type=EXACT)
 @options.json_option
-def distinguish(epsilon: Fraction, as_json: bool) -> None:
+def distinguish_command(epsilon: Fraction, as_json: bool) -> None:
     """How often the best guess between two neighbors must err (also called `error`)."""
-    from discreet.dp.calculate.distinguish import bound_distinguishing as calculate
+    from discreet.api.epsilon import distinguish
     from discreet.dp.calculate.distinguish import describe_lowest_error
 
-    found = calculate(epsilon)
+    found = distinguish(epsilon)
     _print_result(found, as_json, f"error from {describe_lowest_error(found.epsilon)} to 0.5")
 
 
-@command.command()
+@command.command("group")
 @click.argument("epsilon", type=EXACT)
 @click.option("--size", type=int, metavar="K", required=True, help="How many people.")
 @options.json_option
-def group(epsilon: Fraction, size: int, as_json: bool) -> None:
+def group_command(epsilon: Fraction, size: int, as_json: bool) -> None:
     """The epsilon of a group of people, such as a family."""
-    from discreet.dp.calculate.distinguish import describe_lowest_error, protect_group
+    from discreet.api.epsilon import group
+    from discreet.dp.calculate.distinguish import describe_lowest_error
 
-    found = protect_group(epsilon, size=size)
+    found = group(epsilon, size=size)
     errors = [describe_lowest_error(value) for value in (found.epsilon_of_one, found.epsilon)]
     _print_result(
         found,
@@ -273,17 +241,17 @@ def group(epsilon: Fraction, size: int, as_json: bool) -> None:
     )
 
 
-@command.command()
+@command.command("estimate")
 @click.option("--yes", type=int, metavar="N", required=True, help="How many answered yes.")
 @click.option("--of", type=int, metavar="N", required=True, help="How many answered.")
 @coin_options
 @click.option("--confidence", type=EXACT, metavar="P", default="0.95", help="Default: 0.95.")
 @options.json_option
-def estimate(yes: int, of: int, confidence: Fraction, as_json: bool, **coins: Any) -> None:
+def estimate_command(as_json: bool, **choices: Any) -> None:
     """How many people's truth is yes, from answers by coins."""
-    from discreet.dp.calculate.coins import estimate_yes_share as calculate
+    from discreet.api.epsilon import estimate
 
-    found = calculate(_read_coins(**coins), yes=yes, of=of, confidence=confidence)
+    found = estimate(**choices)
     _print_result(
         found,
         as_json,
@@ -294,7 +262,7 @@ def estimate(yes: int, of: int, confidence: Fraction, as_json: bool, **coins: An
     )
 
 
-@command.command()
+@command.command("sensitivity")
 @click.argument(
     "statistic", type=options.SuggestingChoice(["count", "sum", "mean", "histogram", "variance"])
 )
@@ -308,40 +276,15 @@ def estimate(yes: int, of: int, confidence: Fraction, as_json: bool, **coins: An
 )
 @click.option("--epsilon", type=EXACT, metavar="E", help="Also the scale of Laplace noise for it.")
 @options.json_option
-def sensitivity(statistic: str, as_json: bool, **choices: Any) -> None:
+def sensitivity_command(statistic: Any, as_json: bool, **choices: Any) -> None:
     """How far one person can move an answer, with the derivation in words."""
-    from discreet.dp.calculate.sensitivity import derive_sensitivity
+    from discreet.api.epsilon import sensitivity
 
-    found = derive_sensitivity(statistic, **choices)
+    found = sensitivity(statistic, **choices)
     lines = [f"sensitivity {output.format_number(found.sensitivity)} ({found.neighbors} neighbors)"]
     if found.scale is not None:
         lines.append(f"Laplace noise of scale {found.scale:.6g} gives epsilon {found.epsilon:.6g}")
     _print_result(found, as_json, *lines)
-
-
-def _read_coins(
-    *,
-    heads: Fraction | None,
-    second: Fraction | None,
-    truth: Fraction | None,
-    if_yes: Fraction | None,
-    if_no: Fraction | None,
-) -> CoinChances:
-    """Return the coins, which must be said in exactly one way."""
-    from discreet.dp.calculate.coins import CoinChances, symmetric_coin_chances, two_coin_chances
-
-    ways = (heads is not None, truth is not None, if_yes is not None or if_no is not None)
-    if sum(ways) == 1:
-        if heads is not None:
-            return two_coin_chances(heads, second=second)
-        if second is None and truth is not None:
-            return symmetric_coin_chances(truth)
-        if second is None and if_yes is not None and if_no is not None:
-            return CoinChances(if_yes, if_no)
-    raise WrongUsage(
-        "Say the coins in one way: --heads (with --second if that coin differs), --truth, or both "
-        "--if-yes and --if-no."
-    )
 
 
 def _epsilon_text(found: Any) -> str:

@@ -16,10 +16,10 @@ from discreet.api.publication import (
     with_manifest,
 )
 from discreet.cli import output
-from discreet.cli.file_collisions import refuse_collisions
 from discreet.cli.release_parameters import criteria_of
 from discreet.errors import InvalidManifest, WrongUsage
 from discreet.release.release import Release
+from discreet.writing import refuse_collisions
 
 if TYPE_CHECKING:
     from discreet.release.manifest import Manifest

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from discreet.cli import options, output
-from discreet.cli.file_collisions import refuse_collisions
+from discreet.writing import refuse_collisions
 
 EXAMPLES = """\b
 Examples:

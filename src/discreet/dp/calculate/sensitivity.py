@@ -12,6 +12,7 @@ from discreet.errors import InvalidMechanism
 from discreet.result import Result
 
 Neighbors = Literal["bounded", "unbounded"]
+Statistic = Literal["count", "sum", "mean", "histogram", "variance"]
 Bounds = tuple[Fraction, Fraction]
 
 
