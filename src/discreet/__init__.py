@@ -6,7 +6,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from discreet import errors
+    from discreet import errors, policy
     from discreet.answer.answer import Answer
     from discreet.answer.curator import Curator
     from discreet.answer.curator import open_curator as open  # noqa: A004
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from discreet.api.collect import CollectedReports, collect, estimate_reports
     from discreet.api.deidentify import deidentify
     from discreet.api.draft import draft_policy
+    from discreet.api.serve import RunningServer, serve
     from discreet.engines.connect import open_table
     from discreet.measure.assess import assess
     from discreet.measure.assessment import Assessment
@@ -33,6 +34,7 @@ _HOMES = {
     "Curator": "discreet.answer.curator",
     "Policy": "discreet.policy.model",
     "Release": "discreet.release.release",
+    "RunningServer": "discreet.api.serve",
     "anonymize": "discreet.api.anonymize",
     "assess": "discreet.measure.assess",
     "check": "discreet.api.check",
@@ -45,13 +47,15 @@ _HOMES = {
     "load_policy": "discreet.policy.load",
     "open": "discreet.answer.curator",
     "open_table": "discreet.engines.connect",
+    "policy": "discreet.policy",
+    "serve": "discreet.serve",
 }
 
 # Names that differ in their module: a module-level `open` would shadow the builtin.
 _CALLED = {"open": "open_curator"}
 
-# Names that are modules.
-_MODULES = {"epsilon", "errors"}
+# Names that are modules; `serve` is the function too, whatever was imported before.
+_MODULES = {"epsilon", "errors", "policy", "serve"}
 
 __all__ = [
     "Answer",
@@ -60,6 +64,7 @@ __all__ = [
     "Curator",
     "Policy",
     "Release",
+    "RunningServer",
     "__version__",
     "anonymize",
     "assess",
@@ -73,6 +78,8 @@ __all__ = [
     "load_policy",
     "open",
     "open_table",
+    "policy",
+    "serve",
 ]
 
 

@@ -8,7 +8,6 @@ import pyarrow as pa
 import pytest
 from tests.answer.curators import hold, without_noise
 
-from discreet.answer.limits import advise_limits
 from discreet.errors import BudgetExceeded, InvalidBudget, QuestionRefused, WrongUsage
 
 if TYPE_CHECKING:
@@ -32,7 +31,7 @@ def _curator(rows: list[int] = ROWS) -> Curator:
 def test_the_error_against_the_limit_is_that_of_the_data(monkeypatch: pytest.MonkeyPatch) -> None:
     without_noise(monkeypatch)
     with _curator() as curator:
-        found = advise_limits(curator, "trips", epsilon=1)
+        found = curator.limits("trips", epsilon=1)
     cut = {one.limit: round(one.bias) for one in found.curve}
     assert (round(found.people), round(found.rows)) == (1100, 7000)
     assert cut == {
@@ -52,14 +51,14 @@ def test_more_groups_and_less_epsilon_recommend_a_lower_limit(
 ) -> None:
     without_noise(monkeypatch)
     with _curator() as curator:
-        many = advise_limits(curator, "trips", epsilon=1, question_epsilon="0.01", groups=50)
+        many = curator.limits("trips", epsilon=1, for_epsilon="0.01", groups=50)
     assert many.recommended == 1
 
 
 def test_it_is_charged_once_and_free_again() -> None:
     with _curator() as curator:
-        first = advise_limits(curator, "trips", epsilon="0.25")
-        again = advise_limits(curator, "trips", epsilon="0.25", groups=9)
+        first = curator.limits("trips", epsilon="0.25")
+        again = curator.limits("trips", epsilon="0.25", groups=9)
     assert (first.spent["epsilon"], first.remaining["epsilon"]) == (0.25, 9.75)
     assert (again.spent["epsilon"], again.remaining["epsilon"]) == (0.0, 9.75)
     assert (again.people, again.rows, again.cached) == (first.people, first.rows, True)
@@ -68,14 +67,14 @@ def test_it_is_charged_once_and_free_again() -> None:
 def test_what_it_says_holds_through_real_noise() -> None:
     """At epsilon 8, noise of scale 1/8 moves 1,100 people by 20 with a chance below 1e-60."""
     with _curator() as curator:
-        found = advise_limits(curator, "trips", epsilon=8)
+        found = curator.limits("trips", epsilon=8)
     assert found.people == pytest.approx(1100, abs=20)
     assert found.recommended == 64
 
 
 def test_few_people_are_not_told_of() -> None:
     with _curator([1] * 5000 + [2]) as curator:
-        found = advise_limits(curator, "trips", epsilon="0.01")
+        found = curator.limits("trips", epsilon="0.01")
     if found.recommended is None:  # but with a chance of about 1 %, that noise looks like people
         assert len(found.curve) == 1
 
@@ -95,5 +94,5 @@ def test_what_cannot_be_told_costs_nothing(
 ) -> None:
     with _curator() as curator:
         with pytest.raises(kind):
-            advise_limits(curator, table, epsilon=epsilon)
+            curator.limits(table, epsilon=epsilon)
         assert curator.ledger.accounts() == []

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import threading
-import time
-from collections.abc import Callable, Generator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
-from decimal import Decimal
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
@@ -34,6 +31,7 @@ from discreet.answer.cut_rows import CUT_SHARE
 from discreet.answer.explain import Explanation, explain_plan
 from discreet.answer.finish import answer_column_types, compute_answer, rehearse_question
 from discreet.answer.ledgers import open_ledger
+from discreet.answer.limits import LimitAdvice, advise_limits
 from discreet.answer.payers import AccountFinder
 from discreet.answer.perturb import ReleasedTable, release_query, run_queries
 from discreet.answer.plan import BoundsSearch, Noise, Plan, make_plan
@@ -46,8 +44,8 @@ from discreet.answer.schemas import PinnedSchemas
 from discreet.answer.spending import Spending, read_spending
 from discreet.answer.statement import DIALECT, parse_question
 from discreet.answer.tables import ReadOptions, open_catalog
-from discreet.answer.unexpected_errors import hide_unexpected_errors
-from discreet.dp.accounting.exact import to_fraction
+from discreet.answer.unexpected_errors import hide_unexpected_errors, pad_duration
+from discreet.dp.accounting.exact import ExactNumber, to_fraction
 from discreet.dp.ledger.ledger import Ledger
 from discreet.dp.ledger.records import Reservation
 from discreet.dp.noise import system_noise
@@ -62,8 +60,6 @@ from discreet.errors import (
 )
 from discreet.policy.load import load_policy
 from discreet.policy.model import Policy
-
-Number = str | int | float | Decimal
 
 CACHE_SIZE = 256  # plans and answers in memory; the ledger has all answers
 LARGEST_CACHED = 1 << 20  # bytes
@@ -180,12 +176,12 @@ class Curator:
         self,
         question: str,
         *,
-        epsilon: Number,
-        delta: Number = 0,
+        epsilon: ExactNumber,
+        delta: ExactNumber = 0,
         noise: Noise | None = None,
         confidence: float = 0.95,
         consistent: bool = False,
-        cut_share: Number = str(float(CUT_SHARE)),
+        cut_share: ExactNumber = str(float(CUT_SHARE)),
         stop: CancelToken | None = None,
     ) -> Answer:
         """Return a private answer to `question`, and charge it.
@@ -209,7 +205,7 @@ class Curator:
             StatementFailed: 57014, it was stopped; asked again, it is not charged again.
         """
         stop = stop or CancelToken()
-        with self._pad_duration():
+        with pad_duration(self._quantum):
             plan, text = self.plan(
                 question, epsilon=epsilon, delta=delta, noise=noise, cut_share=cut_share
             )
@@ -320,10 +316,10 @@ class Curator:
         self,
         question: str,
         *,
-        epsilon: Number,
-        delta: Number = 0,
+        epsilon: ExactNumber,
+        delta: ExactNumber = 0,
         noise: Noise | None = None,
-        cut_share: Number = str(float(CUT_SHARE)),
+        cut_share: ExactNumber = str(float(CUT_SHARE)),
     ) -> tuple[Plan, str]:
         """Return how a question would be answered, and its normal form; nothing is spent or read."""
         key = (question, str(epsilon), str(delta), noise, str(cut_share))
@@ -397,13 +393,13 @@ class Curator:
         self,
         question: str,
         *,
-        epsilon: Number,
-        delta: Number = 0,
+        epsilon: ExactNumber,
+        delta: ExactNumber = 0,
         noise: Noise | None = None,
-        cut_share: Number = str(float(CUT_SHARE)),
+        cut_share: ExactNumber = str(float(CUT_SHARE)),
         confidence: float = 0.95,
         size: int = 1000,
-        within: Number | None = None,
+        within: ExactNumber | None = None,
     ) -> Explanation:
         """Return what a question would cost and how far off its answer would be; nothing is spent or read.
 
@@ -450,6 +446,39 @@ class Curator:
         [1.0]
         """
         return read_spending(self.ledger, account, entries=entries)
+
+    def limits(
+        self,
+        table: str | None = None,
+        *,
+        epsilon: ExactNumber,
+        for_epsilon: ExactNumber = 1,
+        groups: int = 1,
+        confidence: float = 0.95,
+    ) -> LimitAdvice:
+        """Return how far off counts are with each limit on a person's rows, and charge `epsilon`.
+
+        Args:
+            table: Which table; by default the only one.
+            epsilon: What this may cost.
+            for_epsilon: The epsilon of the questions that the limit is for.
+            groups: How many groups their answers have.
+            confidence: How sure the noise stays within what is shown.
+
+        >>> with open_curator("visits.csv", "policy.yaml", ledger=":memory:") as curator:
+        ...     advice = curator.limits(epsilon="0.1", for_epsilon="0.5", groups=7)
+        >>> advice.unit, advice.spent["epsilon"]
+        ('patient_id', 0.1)
+        """
+        return advise_limits(
+            self.catalog,
+            self.measure,
+            table,
+            epsilon=epsilon,
+            for_epsilon=for_epsilon,
+            groups=groups,
+            confidence=confidence,
+        )
 
     def register(self, output: Path | str, *, force: bool = False) -> RegisteredTable:
         """Write a Parquet copy of the source whose rows are numbered by chance within each person.
@@ -554,16 +583,6 @@ class Curator:
             *(c.caution for c in cut_off if c.caution),
         )
         return make_answer(finished, spent=spent, noise=plan.noise, cautions=notes, cut_off=cut_off)
-
-    @contextmanager
-    def _pad_duration(self) -> Generator[None]:
-        """Make the body end only at a multiple of the quantum, also when it fails."""
-        start = time.monotonic()
-        try:
-            yield
-        finally:
-            if self._quantum > 0:
-                time.sleep(self._quantum - (time.monotonic() - start) % self._quantum)
 
 
 def _cache_value(place: dict[object, Kept], key: object, value: Kept) -> None:

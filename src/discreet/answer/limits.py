@@ -2,33 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from math import log
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from discreet.answer.catalog import Catalog, CatalogTable
 from discreet.answer.contribution import Contribution
 from discreet.answer.cut_rows import ONE, Bins, CutProbe, cut_query, read_bins
 from discreet.answer.finish import interval_half_width
 from discreet.answer.keys import KeyDomain
-from discreet.answer.perturb import noise_deviation
+from discreet.answer.perturb import ReleasedTable, noise_deviation
 from discreet.answer.plan import LARGEST_EPSILON, Plan, PrivateQueryPlan
 from discreet.answer.question import PrivateQuery, Question
 from discreet.answer.sources import scan_table
 from discreet.dp import event as events
-from discreet.dp.accounting.exact import to_fraction
+from discreet.dp.accounting.exact import ExactNumber, to_fraction
 from discreet.dp.budget import Price
 from discreet.dp.noise import representable
 from discreet.errors import InvalidBudget, QuestionRefused, WrongUsage
 from discreet.result import Result
 from discreet.sql import build
 
-if TYPE_CHECKING:
-    from discreet.answer.catalog import CatalogTable
-    from discreet.answer.curator import Curator, Number
+# Releases a plan once, and charges it: the tables, the budget left, whether it was known.
+Measure = Callable[[Plan, str], tuple[Mapping[str, ReleasedTable], Mapping[str, Any], bool]]
 
 BINS = Bins(base=2, count=20)  # of people by their rows: 1, 2, up to 4, up to 8 … up to a million
 _ALL = Contribution("rescale", 1, 1, 1, 1)
@@ -73,15 +73,16 @@ class LimitAdvice(Result):
 
 
 def advise_limits(
-    curator: Curator,
+    catalog: Catalog,
+    measure: Measure,
     table: str | None = None,
     *,
-    epsilon: Number,
-    question_epsilon: Number = 1,
+    epsilon: ExactNumber,
+    for_epsilon: ExactNumber = 1,
     groups: int = 1,
     confidence: float = 0.95,
 ) -> LimitAdvice:
-    """Return which `rows-per-unit` suits questions of `question_epsilon`, and charge `epsilon`.
+    """Return which `rows-per-unit` suits questions of `for_epsilon`, and charge `epsilon`.
 
     Guarantee: epsilon-DP between tables that differ in all rows of one unit, however many these are:
     each unit adds 1 to one bin (discrete Laplace noise).
@@ -90,19 +91,19 @@ def advise_limits(
         QuestionRefused: Each row is a person, or the table is public.
         BudgetExceeded: Too little is left; nothing was spent.
     """
-    price, asked = to_fraction(epsilon), to_fraction(question_epsilon)
+    price, asked = to_fraction(epsilon), to_fraction(for_epsilon)
     for amount in (price, asked):
         if not 0 < amount <= LARGEST_EPSILON:
             raise InvalidBudget(f"epsilon must be above 0 and at most {LARGEST_EPSILON}.")
-    name = table or curator.catalog.main
+    name = table or catalog.main
     if name is None:
         raise WrongUsage(
-            f"The source has several tables. Name one with --table {', '.join(sorted(curator.catalog.openers))}."
+            f"The source has several tables. Name one with --table {', '.join(sorted(catalog.openers))}."
         )
-    held = curator.catalog.find(name)
+    held = catalog.find(name)
     probe = _make_probe(held, price)
     plan = _make_limits_plan(held, probe, price)
-    released, left, is_known = curator.measure(plan, f"discreet limits {held.name}")
+    released, left, is_known = measure(plan, f"discreet limits {held.name}")
     noisy = released[_NAME].cut or ()
     deviation = noise_deviation(float(probe.scale), "laplace")
     found = read_bins(noisy, deviation, BINS)

@@ -1,8 +1,10 @@
-"""Unexpected errors while rows are read: reported without the message, which may quote data."""
+"""What reading rows must not reveal by itself: the text of an unexpected error, and how long it took."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from typing import TypeVar
 
 from discreet.errors import Bug, DiscreetError
@@ -26,3 +28,14 @@ def hide_unexpected_errors(call: Callable[[], Given]) -> Given:
         f"The question could not be answered ({kind}); what it costs is spent. Please report the "
         "question and the policy."
     )
+
+
+@contextmanager
+def pad_duration(quantum: float) -> Generator[None]:
+    """Make the body end only at a multiple of so many seconds, also when it fails; 0: at once."""
+    start = time.monotonic()
+    try:
+        yield
+    finally:
+        if quantum > 0:
+            time.sleep(quantum - (time.monotonic() - start) % quantum)

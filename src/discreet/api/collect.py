@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from fractions import Fraction
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,7 @@ from typing import Any
 import pyarrow as pa
 from sqlglot import exp
 
-from discreet.dp.accounting.exact import to_fraction
+from discreet.dp.accounting.exact import ExactNumber, to_fraction
 from discreet.dp.local.collect import (
     FrequencyEstimates,
     estimate_frequencies,
@@ -39,8 +38,6 @@ from discreet.release.write import parse_target, write_rows
 from discreet.result import Result
 from discreet.sql import build
 from discreet.writing import refuse_collisions, require_writable_path, write_atomically
-
-ExactNumber = str | int | float | Fraction
 
 
 @dataclass(frozen=True)

@@ -7,10 +7,10 @@ are kept exactly; a float stands for the decimal that Python prints.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
 
+from discreet.dp.accounting.exact import ExactNumber
 from discreet.dp.calculate.chance_table_csv import parse_chances, read_chances
 from discreet.dp.calculate.coins import (
     CoinChances,
@@ -50,8 +50,6 @@ __all__ = [
     "sensitivity",
     "table",
 ]
-
-ExactNumber = str | int | float | Decimal | Fraction
 
 
 def randomized_response(

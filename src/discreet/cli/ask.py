@@ -52,12 +52,15 @@ def command(
         if dry_run:
             from discreet.cli.explain import show_explanation
 
-            plan, text = curator.plan(
-                question, epsilon=epsilon, delta=delta, noise=noise, cut_share=cut_share
+            explained = curator.explain(
+                question,
+                epsilon=epsilon,
+                delta=delta,
+                noise=noise,
+                cut_share=cut_share,
+                confidence=confidence,
             )
-            show_explanation(
-                curator.explain_plan(plan, text, confidence=confidence), as_json=as_json
-            )
+            show_explanation(explained, as_json=as_json)
             return
         with output.progress() as step:
             step("Asking", 0, 1)

@@ -77,10 +77,16 @@ def command(
     No row of people is read: everything told here follows from the question and the policy.
     """
     with curator_options.open_curator_for(source, **choices) as curator:
-        plan, text = curator.plan(
-            question, epsilon=epsilon, delta=delta, noise=noise, cut_share=cut_share
+        found = curator.explain(
+            question,
+            epsilon=epsilon,
+            delta=delta,
+            noise=noise,
+            cut_share=cut_share,
+            confidence=confidence,
+            size=size,
+            within=within,
         )
-        found = curator.explain_plan(plan, text, confidence=confidence, size=size, within=within)
     show_explanation(found, within=within, as_json=as_json)
 
 

@@ -69,14 +69,11 @@ def command(
     A low limit cuts off rows, a high one needs much noise. How many rows people have is private, so
     that it is measured once, with noise, for the epsilon you give, and charged to the budget.
     """
-    from discreet.answer.limits import advise_limits
-
     with curator_options.open_curator_for(source, **choices) as curator:
-        found = advise_limits(
-            curator,
+        found = curator.limits(
             choices["table"],
             epsilon=epsilon,
-            question_epsilon=for_epsilon,
+            for_epsilon=for_epsilon,
             groups=groups,
             confidence=confidence,
         )

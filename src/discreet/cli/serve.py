@@ -92,11 +92,11 @@ def command(data: Path, policy: Path | None, **flags: Any) -> None:
     from discreet.serve.settings import read_settings
 
     overwrite_freed_memory()
-    serve(read_settings(data, policy=policy, **flags))
+    _serve(read_settings(data, policy=policy, **flags))
 
 
-def serve(settings: Settings) -> None:
-    """Open the house and listen until stopped."""
+def _serve(settings: Settings) -> None:
+    """Open the server and listen until stopped."""
     from discreet.serve.listener import open_tls, serve_until_stopped
     from discreet.serve.process import protect
     from discreet.serve.startup import open_server

@@ -11,6 +11,8 @@ from discreet.policy.document import Document, InvalidYaml, Place, read_document
 from discreet.policy.faults import Faults
 from discreet.policy.model import Policy
 from discreet.policy.schema import WrittenPolicy, read_as
+from discreet.policy.write import dump_policy
+from discreet.writing import require_writable_path, write_atomically
 
 
 def load_policy(path: Path | str) -> Policy:
@@ -19,6 +21,9 @@ def load_policy(path: Path | str) -> Policy:
     Raises:
         SourceNotFound: There is no such file.
         InvalidPolicy: The file has faults; every one of them is listed, with its line.
+
+    >>> load_policy("policy.yaml").tables["patients"].unit
+    'patient_id'
     """
     path = Path(path)
     try:
@@ -87,3 +92,45 @@ def _read(text: str, faults: Faults) -> Document:
         sentence = f"key '{place[-1]}' is written twice. Keep one of them."
         faults.add_line(line, sentence, place=place[:-1])
     return document
+
+
+def validate_policy(policy: Policy) -> Policy:
+    """Return a policy that was made in Python as its file would be read, checked as files are.
+
+    Raises:
+        InvalidPolicy: It has faults; every one is listed, with its line in `dump_policy(policy)`.
+
+    >>> from discreet.policy.model import ColumnPolicy, ColumnRole, LDiversity, TablePolicy
+    >>> columns = (ColumnPolicy("age", ColumnRole.QUASI_IDENTIFIER),)
+    >>> table = TablePolicy("people", columns, criteria=(LDiversity("ill", 2),))
+    >>> validate_policy(Policy({"people": table}))
+    Traceback (most recent call last):
+    discreet.errors.InvalidPolicy: policy:6: criterion 'l-diversity': column 'ill' is not listed...
+    """
+    return parse_policy(dump_policy(policy), path=policy.path)
+
+
+def save_policy(policy: Policy, path: Path | str, *, force: bool = False) -> Policy:
+    """Write a valid policy to a file, and return it as `load_policy` reads it.
+
+    Args:
+        policy: The policy.
+        path: Where it goes, such as `policy.yaml`; paths in it are relative to that file.
+        force: Replace what is there.
+
+    Raises:
+        InvalidPolicy: It has faults; nothing is written.
+        OutputRefused: There is a file already, or it cannot be written.
+
+    >>> from discreet.policy.model import ColumnPolicy, ColumnRole, KAnonymity, TablePolicy
+    >>> columns = (ColumnPolicy("age", ColumnRole.QUASI_IDENTIFIER),)
+    >>> made = Policy({"people": TablePolicy("people", columns, criteria=(KAnonymity(5),))})
+    >>> save_policy(made, "people.yaml") == made
+    True
+    """
+    place = Path(path)
+    require_writable_path(place, may_exist=force)
+    text = dump_policy(policy)
+    found = parse_policy(text, path=place)
+    write_atomically(place, text)
+    return found

@@ -35,7 +35,19 @@ def flow_text(value: Any) -> str:
 
 
 def dump_policy(policy: Policy) -> str:
-    """Return `policy` as YAML, one line per column and criterion."""
+    """Return `policy` as YAML, one line per column and criterion.
+
+    >>> from discreet.policy.model import ColumnRole, KAnonymity
+    >>> columns = (ColumnPolicy("age", ColumnRole.QUASI_IDENTIFIER),)
+    >>> table = TablePolicy("people", columns, criteria=(KAnonymity(5),))
+    >>> print(dump_policy(Policy({"people": table})), end="")
+    tables:
+      people:
+        columns:
+          age: {role: quasi-identifier}
+        criteria:
+          - k-anonymity: {k: 5}
+    """
     lines = [] if policy.id is None else [f"id: {flow_text(policy.id)}"]
     if policy.budget is not None:
         lines.append(f"budget: {flow_text(budget_value(policy.budget))}")

@@ -9,6 +9,8 @@ from fractions import Fraction
 
 from discreet.errors import InvalidBudget
 
+ExactNumber = str | int | float | Decimal | Fraction
+
 # Exponents are bounded because 1e999999999 would fill the memory before it could be refused.
 _WRITTEN = re.compile(
     r"\s*[+-]?(\d{1,400}/\d{1,400}|(\d{1,400}(\.\d{0,400})?|\.\d{1,400})(e[+-]?\d{1,3})?)\s*",
@@ -16,7 +18,7 @@ _WRITTEN = re.compile(
 )
 
 
-def to_fraction(value: str | int | float | Decimal | Fraction) -> Fraction:
+def to_fraction(value: ExactNumber) -> Fraction:
     """Return exactly the number that was written; a float is the shortest decimal that it prints.
 
     Raises:
