@@ -5,7 +5,10 @@ from __future__ import annotations
 import inspect
 import subprocess
 import sys
+import tomllib
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import polars as pl
@@ -13,11 +16,18 @@ import pyarrow as pa
 import pytest
 
 import discreet
+from discreet.answer.curator import Curator
+from discreet.api.serve import serve
 from discreet.errors import RiskNotTolerated, WrongUsage
 
-FUNCTIONS = ("anonymize", "assess", "check", "deidentify", "draft_policy", "open", "open_table")
-CLASSES = ("Answer", "Assessment", "Curator", "Policy", "Release")
-OTHERS = ("errors", "load_policy")
+# Functions that read a table of people, by the same options.
+READERS = (*("anonymize", "assess", "check", "collect", "deidentify", "draft_policy", "open"),)
+FUNCTIONS = (*READERS, "budget", "estimate_reports", "load_policy", "open_table")
+CLASSES = (
+    *("Answer", "Assessment", "CollectedReports", "Curator", "Policy", "Release", "RunningServer"),
+)
+# Modules; `serve` can be called, too.
+MODULES = ("epsilon", "errors", "policy", "serve")
 # How a source is read, under the same names wherever a source is read.
 READING = ("delimiter", "encoding", "memory")
 
@@ -26,25 +36,46 @@ ROLES = {"quasi": ["age"], "sensitive": ["ill"]}
 
 
 def test_the_public_names_are_these():
-    assert sorted(discreet.__all__) == sorted((*FUNCTIONS, *CLASSES, *OTHERS))
+    listed = (*FUNCTIONS, *CLASSES, *MODULES, "__version__")
+    assert sorted(discreet.__all__) == sorted(listed)
     assert dir(discreet) == sorted(discreet.__all__)
 
 
-@pytest.mark.parametrize("name", [*FUNCTIONS, "load_policy", *CLASSES])
+@pytest.mark.parametrize("name", [*FUNCTIONS, *CLASSES, *MODULES])
 def test_a_public_name_says_what_it_is(name: str):
     assert inspect.getdoc(getattr(discreet, name))
 
 
-@pytest.mark.parametrize("name", FUNCTIONS)
-def test_a_public_function_shows_an_example_and_types_its_arguments(name: str):
-    function = getattr(discreet, name)
+PUBLIC = [
+    *(getattr(discreet, name) for name in FUNCTIONS),
+    *(getattr(discreet.epsilon, name) for name in discreet.epsilon.__all__),
+    *(getattr(Curator, name) for name in ("ask", "budget", "explain", "limits", "register")),
+    *(getattr(discreet.policy, name) for name in discreet.policy.__all__ if name.islower()),
+    serve,
+]
+
+
+@pytest.mark.parametrize("function", PUBLIC, ids=lambda function: function.__qualname__)
+def test_a_public_function_shows_an_example_and_types_its_arguments(function: Callable[..., Any]):
     assert ">>> " in (inspect.getdoc(function) or "")
     signature = inspect.signature(function)
     assert signature.return_annotation is not inspect.Signature.empty
-    assert all(p.annotation is not p.empty for p in signature.parameters.values())
+    parameters = [p for p in signature.parameters.values() if p.name != "self"]
+    assert all(p.annotation is not p.empty for p in parameters)
 
 
-@pytest.mark.parametrize("name", [name for name in FUNCTIONS if name != "open_table"])
+def test_the_version_is_that_of_the_package():
+    project = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text("utf-8"))
+    assert discreet.__version__ == project["project"]["version"]
+
+
+def test_importing_the_server_does_not_hide_the_function():
+    import discreet.serve.settings
+
+    assert inspect.signature(discreet.serve) == inspect.signature(serve)
+
+
+@pytest.mark.parametrize("name", READERS)
 def test_a_source_is_read_by_the_same_options_everywhere(name: str):
     assert set(READING) <= set(inspect.signature(getattr(discreet, name)).parameters)
 

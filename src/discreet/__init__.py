@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from discreet.answer.curator import open_curator as open  # noqa: A004
     from discreet.api import epsilon
     from discreet.api.anonymize import anonymize
+    from discreet.api.budget import budget
     from discreet.api.check import check
     from discreet.api.collect import CollectedReports, collect, estimate_reports
     from discreet.api.deidentify import deidentify
@@ -37,6 +38,7 @@ _HOMES = {
     "RunningServer": "discreet.api.serve",
     "anonymize": "discreet.api.anonymize",
     "assess": "discreet.measure.assess",
+    "budget": "discreet.api.budget",
     "check": "discreet.api.check",
     "collect": "discreet.api.collect",
     "deidentify": "discreet.api.deidentify",
@@ -68,6 +70,7 @@ __all__ = [
     "__version__",
     "anonymize",
     "assess",
+    "budget",
     "check",
     "collect",
     "deidentify",

@@ -13,7 +13,7 @@ from typing import Any, Self, TypeVar
 
 from sqlglot import exp
 
-from discreet.answer import cautions
+from discreet.answer import cautions, finish
 from discreet.answer.accounts import require_remaining_budget, summarize_remaining
 from discreet.answer.answer import Answer, make_answer
 from discreet.answer.bounds_search import (
@@ -29,7 +29,6 @@ from discreet.answer.bounds_search import Range as Bounds
 from discreet.answer.cancellation import CancelToken
 from discreet.answer.cut_rows import CUT_SHARE
 from discreet.answer.explain import Explanation, explain_plan
-from discreet.answer.finish import answer_column_types, compute_answer, rehearse_question
 from discreet.answer.ledgers import open_ledger
 from discreet.answer.limits import LimitAdvice, advise_limits
 from discreet.answer.payers import AccountFinder
@@ -54,7 +53,6 @@ from discreet.engines.engine import ArrowSchema
 from discreet.errors import (
     DiscreetError,
     EngineFailed,
-    InvalidBudget,
     InvalidQuestion,
     WrongUsage,
 )
@@ -203,13 +201,18 @@ class Curator:
             QuestionRefused: There is no private answer to it; nothing was spent.
             BudgetExceeded: Too little is left; nothing was spent.
             StatementFailed: 57014, it was stopped; asked again, it is not charged again.
+
+        >>> with open_curator("patients.csv", "policy.yaml", ledger=":memory:") as curator:
+        ...     answer = curator.ask("SELECT count(*) AS n FROM patients", epsilon="0.5")
+        >>> abs(answer.rows[0][0] - 2000) < 100
+        True
         """
         stop = stop or CancelToken()
         with pad_duration(self._quantum):
             plan, text = self.plan(
                 question, epsilon=epsilon, delta=delta, noise=noise, cut_share=cut_share
             )
-            _check_confidence(confidence)
+            finish.require_confidence(confidence)
             at = self._clock()
             turn = partial(stop.turn, self._lock, self.engine)
             charged = self._payers.find(plan, at=at, turn=turn)
@@ -377,7 +380,7 @@ class Curator:
             with self._lock:  # public tables are looked at
                 asked = resolve_searching(statement, self.catalog)
             with self._home_lock:
-                rehearse_question(asked, self._home)
+                finish.rehearse_question(asked, self._home)
         except RecursionError:
             pass
         else:
@@ -387,7 +390,7 @@ class Curator:
     def shape(self, plan: Plan) -> ArrowSchema:
         """Return the columns that the answer to a plan has; nothing is spent or read."""
         with self._home_lock:
-            return answer_column_types(plan.question, self._home)
+            return finish.answer_column_types(plan.question, self._home)
 
     def explain(
         self,
@@ -419,7 +422,7 @@ class Curator:
         >>> explained.expected[0].aggregate, round(explained.expected[0].standard_error, 1)
         ('count', 1.4)
         """
-        _check_confidence(confidence)
+        finish.require_confidence(confidence)
         plan, text = self.plan(
             question, epsilon=epsilon, delta=delta, noise=noise, cut_share=cut_share
         )
@@ -562,7 +565,7 @@ class Curator:
         with stop.turn(self._home_lock, self._home):
             try:
                 finished = hide_unexpected_errors(
-                    lambda: compute_answer(
+                    lambda: finish.compute_answer(
                         plan.question, released, self._home, most=self._most_rows
                     )
                 )
@@ -591,8 +594,3 @@ def _cache_value(place: dict[object, Kept], key: object, value: Kept) -> None:
         # Other threads may do the same: the list is made in one step.
         place.pop(next(iter(list(place)), None), None)
     place[key] = value
-
-
-def _check_confidence(confidence: float) -> None:
-    if not 0 < confidence < 1:
-        raise InvalidBudget("The confidence must be between 0 and 1, such as 0.95.")

@@ -17,7 +17,7 @@ from discreet.answer.post_processing import make_query_total
 from discreet.answer.question import PrivateQuery, Question, aggregate_name, key_name
 from discreet.answer.statistics import SPREADS
 from discreet.engines.engine import ArrowSchema, ArrowTable
-from discreet.errors import EngineFailed, InvalidQuestion
+from discreet.errors import EngineFailed, InvalidBudget, InvalidQuestion
 from discreet.sql import build
 
 if TYPE_CHECKING:
@@ -241,3 +241,9 @@ def interval_half_width(error: float, *, confidence: float, kind: str) -> float:
     if kind == "gaussian":
         return normal * error
     return max(normal, -log(1 - confidence) / sqrt(2)) * error
+
+
+def require_confidence(confidence: float) -> None:
+    """Refuse a confidence that is no chance between 0 and 1."""
+    if not 0 < confidence < 1:
+        raise InvalidBudget("The confidence must be between 0 and 1, such as 0.95.")

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 from pathlib import Path, PurePath
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from discreet.answer.spending import Spending, read_spending
 from discreet.cli import curator_options, output
 from discreet.cli.options import json_option
 from discreet.cli.server_folder import key_file_option, open_server_folder
-from discreet.dp.ledger.ledger import Ledger
-from discreet.errors import SourceNotFound, WrongUsage
+from discreet.errors import WrongUsage
+
+if TYPE_CHECKING:
+    from discreet.answer.spending import Spending
+    from discreet.dp.ledger.ledger import Ledger
 
 EXAMPLES = """\b
 Examples:
@@ -31,7 +33,6 @@ _STATES = {"committed": "answered", "reserved": "reserved"}
 @click.option("--account", metavar="NAME", help="Only entries of this account.")
 @click.option(
     "--entries",
-    "count",
     type=click.IntRange(0),
     default=10,
     show_default=True,
@@ -48,42 +49,42 @@ _STATES = {"committed": "answered", "reserved": "reserved"}
 def command(
     ledger: str | None,
     account: str | None,
-    count: int,
+    entries: int,
     verify: bool,
     reopen: str | None,
     key_file: Path | None,
     as_json: bool,
 ) -> None:
     """Show what each budget has spent and what is left of it."""
-    from discreet.answer.ledgers import ledger_location
-    from discreet.dp.ledger.ledger import Ledger
+    from discreet.api.budget import budget
 
-    place = ledger or ledger_location("")
-    if "://" not in str(place) and not Path(place).exists():
-        raise SourceNotFound(
-            f"There is no ledger at {place}. It is made by the first question: `discreet ask`."
-        )
-    book = Ledger(place)
-    try:
-        if reopen is not None:
-            _reopen_budgets(book, place, reopen, key_file)
-        verified = book.verify() if verify else None
-        found = read_spending(book, account, entries=count, verified=verified)
-    finally:
-        book.close()
+    if reopen is not None:
+        _reopen_budgets(ledger, reopen, key_file)
+    found = budget(ledger, account=account, entries=entries, verify=verify)
     if as_json:
         output.print_json(found)
     else:
         _print(found)
 
 
-def _reopen_budgets(book: Ledger, place: str | Path, reason: str, key_file: Path | None) -> None:
-    """Let the budgets of a ledger be spent again; that of a server is told by its journal, too."""
-    if not reason.strip():
-        raise WrongUsage("Say why the budget may be spent again: --reopen REASON")
-    if not book.head().closed:
-        raise WrongUsage("The budgets of this ledger are not closed. Leave out --reopen.")
-    folder = Path(place).absolute().parent
+def _reopen_budgets(ledger: str | None, reason: str, key_file: Path | None) -> None:
+    """Let the budgets of a ledger be spent again; the journal of a server records it, too."""
+    from discreet.api.budget import find_ledger
+    from discreet.dp.ledger.ledger import Ledger
+
+    place = find_ledger(ledger)
+    book = Ledger(place)
+    try:
+        if not reason.strip():
+            raise WrongUsage("Say why the budget may be spent again: --reopen REASON")
+        if not book.head().closed:
+            raise WrongUsage("The budgets of this ledger are not closed. Leave out --reopen.")
+        _record_reopening(book, Path(place).absolute().parent, reason, key_file)
+    finally:
+        book.close()
+
+
+def _record_reopening(book: Ledger, folder: Path, reason: str, key_file: Path | None) -> None:
     at = datetime.now(UTC)
     if not (folder / "control.sqlite").is_file():
         book.reopen_budget(reason, at=at)

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from discreet.policy.hierarchies.lookup import Lookup, read_lookup
     from discreet.policy.hierarchies.prefix import Prefix
     from discreet.policy.hierarchies.tree import Taxonomy, build_taxonomy
+    from discreet.policy.json_schema import policy_schema
     from discreet.policy.load import load_policy, parse_policy, save_policy, validate_policy
     from discreet.policy.model import (
         AddNoise,
@@ -57,6 +58,7 @@ _HOMES = {
     "dump_policy": "write",
     "load_policy": "load",
     "parse_policy": "load",
+    "policy_schema": "json_schema",
     "read_lookup": "hierarchies.lookup",
     "save_policy": "load",
     "validate_policy": "load",
@@ -101,6 +103,7 @@ __all__ = [
     "dump_policy",
     "load_policy",
     "parse_policy",
+    "policy_schema",
     "read_lookup",
     "save_policy",
     "validate_policy",

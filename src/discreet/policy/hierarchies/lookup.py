@@ -80,6 +80,9 @@ def read_lookup(path: Path, *, file: str | None = None) -> Lookup:
         SourceNotFound: There is no such file.
         InvalidHierarchy: The file has no levels, two rows for one value, rows of unequal length, or
             levels that do not nest. The message names file and line.
+
+    >>> read_lookup(Path("diagnoses_hierarchy.csv")).height
+    3
     """
     name = file or str(path)
     content = _read_content(path, name)
