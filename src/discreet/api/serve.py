@@ -117,13 +117,13 @@ class RunningServer:
 
     def _run(self) -> None:
         try:
-            asyncio.run(self._listen())
+            asyncio.run(self._listen_until_stopped())
         except BaseException as error:
             if self._ports.done():
                 raise
             self._ports.set_exception(error)
 
-    async def _listen(self) -> None:
+    async def _listen_until_stopped(self) -> None:
         self._loop, self._stop = asyncio.get_running_loop(), asyncio.Event()
         await serve_until_stopped(
             self._opened,
