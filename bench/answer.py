@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 
 from bench import answer_small
 from bench.answer_visits import CLAMPED, PLAIN, Unit, policy, visits
+from bench.figures import FigureTable
 from bench.people import FOLDER
 from bench.release_process import DISCREET, CommandFailed, aimed, measure, peer
 
@@ -126,7 +127,24 @@ def against_engine() -> None:
             row(name, took, found[PLAIN_NAME], aims.get(name))
 
 
-def against_peers(*, slow: bool, again: bool) -> None:
+def measure_time() -> FigureTable:
+    """Return the CPU seconds of discreet and of its peers, and their ratio to plain DuckDB."""
+    cells: dict[str, dict[int, str]] = {}
+    kept = against_peers(slow=True, again=False)
+    for rows in ROWS:
+        found = engine(rows)
+        base = found.pop(PLAIN_NAME)["cpu"]
+        pairs = {name: (took["cpu"], base) for name, took in found.items()}
+        for name, *_ in PEERS:
+            if (both := kept.get(f"{name} {rows}")) is not None:
+                pairs[name] = both["peer"]["cpu"], both["plain"]["cpu"]
+        for name, (took, plainly) in pairs.items():
+            cells.setdefault(name, {})[rows] = f"{took:.3g} s ({took / plainly:,.1f})"
+    lines = tuple((name, *(of.get(rows, "") for rows in ROWS)) for name, of in cells.items())
+    return FigureTable(("CPU (times plain DuckDB)", *(f"{rows:,} rows" for rows in ROWS)), lines)
+
+
+def against_peers(*, slow: bool, again: bool) -> dict[str, dict[str, Took]]:
     """Print what peers take; what they took is kept, with the plain DuckDB of the same minute."""
     kept: dict[str, dict[str, Took]] = {}
     if KEPT.exists() and not again:
@@ -151,6 +169,7 @@ def against_peers(*, slow: bool, again: bool) -> None:
                     continue
                 KEPT.write_text(json.dumps(kept), encoding="utf-8")
             row(name, kept[key]["peer"], kept[key]["plain"])
+    return kept
 
 
 def plain(rows: int) -> Took:
@@ -168,7 +187,7 @@ def theirs(environment: str, rows: int, unit: str, times: int) -> Took:
     return json.loads(took.text.strip().splitlines()[-1])
 
 
-PARTS = ("engine", "peers", "planning", "accounting", "noise")
+PARTS = ("engine", "peers", *answer_small.SMALL)
 
 
 def main() -> None:

@@ -19,6 +19,7 @@ from tempfile import TemporaryDirectory
 
 import duckdb
 
+from bench.figures import FigureTable
 from bench.peers.shared_answer import AGE, CELLS, EDUCATION, HOURS, SEX
 from bench.people import FOLDER
 from bench.release_process import CommandFailed, measure, peer
@@ -209,6 +210,23 @@ def ask_peers(*, again: bool) -> dict[str, dict[str, Answers]]:
             continue
         KEPT.write_text(json.dumps(kept), encoding="utf-8")
     return kept
+
+
+def measure_accuracy() -> FigureTable:
+    """Return everybody's mean absolute error, by question."""
+    exact, answers = truth(), ask_peers(again=False)
+    answers = {"**discreet**": {q.name: ours(q, REPEATS) for q in QUESTIONS}, **answers}
+    rows = [
+        (
+            name,
+            *(
+                score(of[q.name], exact[q.name]).text(q.digits) if q.name in of else "none"
+                for q in QUESTIONS
+            ),
+        )
+        for name, of in answers.items()
+    ]
+    return FigureTable(("", *(question.title for question in QUESTIONS)), tuple(rows))
 
 
 def show(question: Question, errors: dict[str, Error]) -> None:

@@ -1,4 +1,7 @@
-"""What a question takes besides the engine's work: planning, accounting, noise, a kept answer."""
+"""What a question takes besides the engine's work: planning, accounting, noise, a kept answer.
+
+`python -m bench.answer_small` prints the table of the page about performance; `python -m bench.answer planning` more.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +14,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from bench.answer_visits import PLAIN, policy
+from bench.figures import FigureTable
 from bench.release_process import aimed
 
 if TYPE_CHECKING:
@@ -27,14 +31,15 @@ def cpu(work: Callable[[], object]) -> float:
     return time.process_time() - began
 
 
-def line(name: str, seconds: float, aim: float | None, *, unit: str = "s") -> None:
-    """Print one time in `unit`, and whether it is as short as was aimed at."""
+def line(name: str, seconds: float, aim: float | None, *, unit: str = "s") -> float:
+    """Print one time in `unit`, and whether it is as short as was aimed at; return it."""
     shown = seconds * {"s": 1, "ms": 1000}[unit]
     print(f"{name:<52}{shown:>10.3f} {unit:<3} {aimed(shown, aim, digits=3)}")
+    return seconds
 
 
-def planning() -> None:
-    """Print the time from text to a plan, where the table is so small that nothing else counts."""
+def planning() -> dict[str, float]:
+    """Return the time from text to a plan, where the table is so small that nothing else counts."""
     import discreet
 
     print("\nA question besides the engine's work (CPU; a table of 10 rows)")
@@ -57,11 +62,12 @@ def planning() -> None:
         first = [
             cpu(lambda turn=turn: curator.plan(different(turn), epsilon=1)) for turn in range(20)
         ]
-        line("planning a question", min(first), 10, unit="ms")
+        planned = line("planning a question", min(first), 10, unit="ms")
         again = [cpu(lambda: curator.plan(PLAIN, epsilon=1)) for _ in range(20)]
         line("planning it again", min(again), 10, unit="ms")
         cached = [cpu(lambda: curator.ask(PLAIN, epsilon=1)) for _ in range(50)]
-        line("an answer that is kept", min(cached), 1, unit="ms")
+        kept = line("an answer that is kept", min(cached), 1, unit="ms")
+    return {"planned": planned, "kept": kept}
 
 
 def different(turn: int) -> str:
@@ -79,8 +85,8 @@ def tiny(folder: Path) -> Path:
     return path
 
 
-def accounting() -> None:
-    """Print what it takes to price many questions, and to write them into a ledger."""
+def accounting() -> dict[str, float]:
+    """Return what it takes to price many questions, and to write them into a ledger."""
     from discreet.dp.accounting.odometer import read_odometer
     from discreet.dp.accounting.pricing import price
     from discreet.dp.accounting.report import pld_epsilon, rdp_epsilon
@@ -90,14 +96,17 @@ def accounting() -> None:
     same = [Laplace(Fraction(1), Fraction(100))] * QUESTIONS
     different = [Laplace(Fraction(1), Fraction(100 + one)) for one in range(QUESTIONS)]
     print(f"\nAccounting of {QUESTIONS:,} questions (CPU)")
+    priced = 0.0
     for title, events in (("of one kind", same), ("all different", different)):
-        line(f"prices, {title}", cpu(lambda e=events: [price(one) for one in e]), 1)
-        line(f"odometer, {title}", cpu(lambda e=events: read_odometer(e, delta=delta)), 1)
+        prices = line(f"prices, {title}", cpu(lambda e=events: [price(one) for one in e]), 1)
+        odometer = cpu(lambda e=events: read_odometer(e, delta=delta))
+        priced = prices + line(f"odometer, {title}", odometer, 1)
         pld_epsilon(events[:1], delta=delta)  # imports
         line(f"report of RDP, {title}", cpu(lambda e=events: rdp_epsilon(e, delta=delta)), 1)
         line(f"report of PLD, {title}", cpu(lambda e=events: pld_epsilon(e, delta=delta)), None)
     with TemporaryDirectory() as folder:
-        line("reserve and commit, SQLite", cpu(lambda: keep(Path(folder), same)), None)
+        written = line("reserve and commit, SQLite", cpu(lambda: keep(Path(folder), same)), None)
+    return {"priced": priced, "written": written}
 
 
 def keep(folder: Path, events: list[object]) -> None:
@@ -117,19 +126,42 @@ def keep(folder: Path, events: list[object]) -> None:
     ledger.close()
 
 
-def noise() -> None:
-    """Print what noise for a million groups takes, here and in OpenDP."""
+def medians() -> dict[str, float]:
+    """Return what choosing the medians of 100 groups takes, by the number of candidates."""
+    import numpy as np
+
+    from discreet.dp.mechanisms.quantiles import Quantile, choose_in_each
+
+    print("\nMedians of 100 groups, without the engine (CPU)")
+    half, chance = Quantile(Fraction(1, 2)), np.random.default_rng(1)
+    took: dict[str, float] = {}
+    for candidates in (101, 4097):
+        counts = chance.integers(0, 50, (100, candidates))
+        seconds = best(
+            lambda c=counts: choose_in_each(c, half, epsilon=Fraction(1), rows_per_unit=1)
+        )
+        took[f"{candidates}"] = line(f"{candidates} candidates each", seconds, None, unit="ms")
+    return took
+
+
+def noise() -> dict[str, float]:
+    """Return what noise for a million groups takes, here and in OpenDP."""
     from discreet.dp.noise import sample_gaussian, sample_laplace
 
     print(f"\nNoise for {GROUPS:,} groups (CPU)")
-    for scale in (Fraction(1), Fraction(10), Fraction(1000)):
+    for scale in (Fraction(1), Fraction(1000)):
         line(f"discrete Laplace, scale {scale}", best(lambda s=scale: sample_laplace(s, GROUPS)), 2)
-    for scale in (Fraction(10), Fraction(1000)):
-        line(
-            f"discrete Gaussian, scale {scale}", best(lambda s=scale: sample_gaussian(s, GROUPS)), 2
-        )
-    line("OpenDP 0.16, discrete Laplace, scale 10", cpu(opendp("laplace", 10.0)), None)
-    line("OpenDP 0.16, discrete Gaussian, scale 10", cpu(opendp("gaussian", 10.0)), None)
+    line("discrete Gaussian, scale 1000", best(lambda: sample_gaussian(Fraction(1000), GROUPS)), 2)
+    ten = Fraction(10)
+    works: dict[str, tuple[Callable[[], object], Callable[[], object]]] = {
+        "Laplace": (lambda: sample_laplace(ten, GROUPS), opendp("laplace", 10.0)),
+        "Gaussian": (lambda: sample_gaussian(ten, GROUPS), opendp("gaussian", 10.0)),
+    }
+    took: dict[str, float] = {}
+    for name, (ours, theirs) in works.items():
+        took[name] = line(f"discrete {name}, scale 10", best(ours), 2)
+        took[f"OpenDP {name}"] = line(f"OpenDP 0.16, discrete {name}, scale 10", cpu(theirs), None)
+    return took
 
 
 def best(work: Callable[[], object]) -> float:
@@ -151,4 +183,29 @@ def opendp(kind: str, scale: float) -> Callable[[], object]:
     return lambda: mechanism(zeros)
 
 
-SMALL = {"planning": planning, "accounting": accounting, "noise": noise}
+SMALL = {"planning": planning, "accounting": accounting, "medians": medians, "noise": noise}
+
+
+def measure_small() -> FigureTable:
+    """Return the CPU times of the parts, and what was aimed at."""
+    took = {name: seconds for part in SMALL.values() for name, seconds in part().items()}
+    many = f"{QUESTIONS:,} different questions"
+    rows = [
+        ("planning a question", f"{took['planned'] * 1000:.1f} ms", "10 ms"),
+        ("an answer that is kept", f"{took['kept'] * 1000:.1f} ms", "1 ms"),
+        *(
+            (f"medians of 100 groups, {size} candidates each", f"{took[size] * 1000:.1f} ms", "")
+            for size in ("101", "4097")
+        ),
+        (f"prices and odometer of {many}", f"{took['priced']:.2f} s", "1 s"),
+        (f"{many}, written into a ledger in SQLite", f"{took['written']:.1f} s", ""),
+    ]
+    for name in ("Laplace", "Gaussian"):
+        theirs = f"OpenDP: {took[f'OpenDP {name}']:.1f} s"
+        title = f"discrete {name} noise for a million groups ({theirs})"
+        rows.append((title, f"{took[name]:.2f} s", "2 s"))
+    return FigureTable(("", "CPU", "aim"), tuple(rows))
+
+
+if __name__ == "__main__":
+    print(measure_small().to_markdown())

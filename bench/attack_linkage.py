@@ -13,10 +13,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
+from bench.figures import FigureTable
+
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from discreet.engines.engine import Table
+
+Line = tuple[str, str, str, str]
 
 MILLION = 1_000_000
 FUZZY = 100_000
@@ -76,17 +80,18 @@ def timed(act: Callable[[], Any], *, repeats: int = 3) -> tuple[float, float, An
     return *best, found
 
 
-def told(
+def compare(
     what: str, ours: tuple[float, float, Any], theirs: tuple[float, float, Any], peer: str
-) -> None:
-    """Print our time, the peer's, and the ratio of CPU seconds."""
+) -> Line:
+    """Print our time, the peer's, and the ratio of CPU seconds; return them."""
     print(
         f"{what}: {ours[0]:.2f} s ({ours[1]:.2f} wall) against {theirs[0]:.2f} s "
         f"({theirs[1]:.2f} wall) of {peer}: {ours[0] / theirs[0]:.1f} times"
     )
+    return what, f"{ours[0]:.2f} s", f"{peer} {theirs[0]:.2f} s", f"{ours[0] / theirs[0]:.1f}"
 
 
-def exact() -> None:
+def exact() -> list[Line]:
     """Link a million with a million by equal values, beside the bare join."""
     from discreet.attacks.linkage.link import link_people
     from discreet.sql import build
@@ -99,14 +104,14 @@ def exact() -> None:
     ours = timed(
         lambda: link_people(release, listed, on={n: n for n in ON}, identity=("who", "who"))
     )
-    told("exact linkage, 1M x 1M", ours, theirs, "the bare join")
+    checked = compare("exact linkage, 1M × 1M, checked against the truth", ours, theirs, JOIN)
     found = ours[2]
     print(f"  {found.claimed:,} links, {found.correct:,} right; the join has {theirs[2]:,} pairs")
     ours = timed(lambda: link_people(release, listed, on={n: n for n in ON}))
-    told("  without truth", ours, theirs, "the bare join")
+    return [compare("exact linkage, 1M × 1M", ours, theirs, JOIN), checked]
 
 
-def tolerance() -> None:
+def tolerance() -> list[Line]:
     """Link a million with a million by dates that are up to three days off."""
     from sqlglot import exp
 
@@ -131,11 +136,11 @@ def tolerance() -> None:
             release, listed, on={n: n for n in ON}, identity=("who", "who"), within={"dob": 3}
         )
     )
-    told("linkage within 3 days, 1M x 1M", ours, theirs, "the bare join")
     print(f"  {ours[2].claimed:,} links, {ours[2].correct:,} right")
+    return [compare("dates within 3 days, 1M × 1M, checked", ours, theirs, JOIN)]
 
 
-def labels() -> None:
+def labels() -> list[Line]:
     """Link 30,000 people with 20,000 rows in 4,000 classes of ranges and masks."""
     from discreet.attacks.linkage.link import link_people
     from discreet.engines.connect import open_table
@@ -161,6 +166,8 @@ def labels() -> None:
     print(
         f"labels, 30,000 people x 4,000 classes: {cpu:.2f} s ({wall:.2f} wall), {fits:,} fit some class"
     )
+    what = "through labels, 30,000 people × 4,000 classes of ranges and masks"
+    return [(what, f"{cpu:.2f} s", "", "")]
 
 
 def spoiled(rng: np.random.Generator, table: pa.Table) -> pa.Table:
@@ -231,7 +238,7 @@ def splink_alone(release: pa.Table, listed: pa.Table) -> tuple[int, int]:
     return len(found), right
 
 
-def fuzzy() -> None:
+def fuzzy() -> list[Line]:
     """Link 100,000 with 100,000 people whose values have typos, half of them in the release."""
     from discreet.attacks.linkage.fuzzy import link_fuzzily
     from discreet.attacks.linkage.spec import make_linkage_spec
@@ -248,26 +255,25 @@ def fuzzy() -> None:
         lambda: link_fuzzily(first, second, wish=wish, rng=np.random.default_rng(1)), repeats=1
     )
     theirs = timed(lambda: splink_alone(release, listed), repeats=1)
-    told(f"fuzzy linkage, {FUZZY:,} x {FUZZY:,}", ours, theirs, "Splink alone")
     details = ours[2].details
     pairs, right = theirs[2]
-    print(
-        f"  links: precision {details['precision']:.4f}, recall {details['recall']:.4f}; "
-        f"Splink's pairs: precision {right / pairs:.4f}, recall {right / (FUZZY // 2):.4f}"
-    )
+    found = f"precision {details['precision']:.4f}, recall {details['recall']:.3f}"
+    splink = f"Splink alone ({right / pairs:.4f}, {right / (FUZZY // 2):.3f})"
+    return [compare(f"fuzzy, {FUZZY:,} × {FUZZY:,} ({found})", ours, theirs, splink)]
 
 
+JOIN = "bare join in DuckDB"
 CASES = {"exact": exact, "tolerance": tolerance, "labels": labels, "fuzzy": fuzzy}
 
 
-def main(words: list[str]) -> None:
-    """Run the named cases, or all."""
+def measure_linkage(words: Sequence[str] = ()) -> FigureTable:
+    """Return the CPU seconds of the named cases, or of all, beside a plain join or Splink."""
     from discreet.cli.command import _PandasBlocker
 
     sys.meta_path.insert(0, _PandasBlocker())  # as on the command line: no pandas
-    for word in words or CASES:
-        CASES[word]()
+    lines = [line for word in words or CASES for line in CASES[word]()]
+    return FigureTable(("", "discreet", "beside it", "ratio"), tuple(lines))
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    print(measure_linkage(sys.argv[1:]).to_markdown())

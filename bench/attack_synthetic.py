@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bench.figures import FigureTable
 from bench.people import FOLDER, people
 from bench.release_process import measure, peer
 
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 ROWS = (10_000, 50_000)
+ALONE = 200_000  # discreet only
 GUESSES = 2000
 COPIED = 0.1
 FIRST, SECOND = ["age", "race", "education"], ["sex", "marital", "workclass", "occupation"]
@@ -100,6 +102,29 @@ def theirs(folder: Path, *, again: bool) -> dict[str, dict[str, Any]]:
         kept[folder.name] = {line["attack"]: line for line in lines}
         KEPT.write_text(json.dumps(kept, indent=1))
     return kept[folder.name]
+
+
+def measure_synthetic() -> FigureTable:
+    """Return the CPU seconds of discreet and of Anonymeter, by the number of rows."""
+    own = {rows: ours(tables(rows)) for rows in (*ROWS, ALONE)}
+    other = {rows: theirs(tables(rows), again=False) for rows in ROWS}
+
+    def beside(name: str, rows: int) -> str:
+        took = other[rows].get(name)
+        if took is None:
+            return ""
+        return f"{took['cpu']:.1f} s ({took['cpu'] / own[rows][name]['cpu']:.0f}×)"
+
+    lines = [
+        (
+            name,
+            *(cell for n in ROWS for cell in (f"{own[n][name]['cpu']:.1f} s", beside(name, n))),
+            f"{own[ALONE][name]['cpu']:.1f} s",
+        )
+        for name in own[ALONE]
+    ]
+    heads = (head for rows in ROWS for head in (f"{rows:,} rows", "Anonymeter"))
+    return FigureTable(("", *heads, f"{ALONE:,} rows"), tuple(lines))
 
 
 def shown(took: dict[str, Any] | None) -> str:

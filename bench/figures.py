@@ -43,6 +43,18 @@ RECIPES = {
     "local-recoding": "bench.release_loss:measure_methods",
     "local-recoding-tables": "bench.release_loss:measure_tables",
     "mondrian": "bench.release_loss:measure_mondrian",
+    "release-loss": "bench.release_utility:measure_loss",
+    "release-accuracy": "bench.release_utility:measure_accuracy_after",
+    "release-search": "bench.release:measure_search",
+    "release-columns": "bench.release:measure_columns",
+    "release-scale": "bench.release_scale:measure_scale",
+    "answer-accuracy": "bench.answer_accuracy:measure_accuracy",
+    "answer-time": "bench.answer:measure_time",
+    "answer-small": "bench.answer_small:measure_small",
+    "census": "bench.attack_census:measure_census",
+    "linkage-time": "bench.attack_linkage:measure_linkage",
+    "synthetic-time": "bench.attack_synthetic:measure_synthetic",
+    "serving": "bench.serve:measure_serving",
 }
 
 

@@ -14,9 +14,11 @@ import json
 import os
 import shutil
 import sys
+from typing import Any
 
 from bench import release_scale
-from bench.release_process import DISCREET, CommandFailed, aimed, best, measure, timely
+from bench.figures import FigureTable
+from bench.release_process import DISCREET, CommandFailed, Measured, aimed, best, measure, timely
 from bench.release_search import DATA, golden_cases, search_alone
 from bench.release_utility import ACCEPT, OUT, command, utility
 
@@ -41,13 +43,56 @@ COLD = [
 MANY = {"creditcard_int": "3.5 to 21 minutes", "mach2019_int": "39 minutes"}
 
 
+def search_in_process(table: str, criteria: str, share: float, method: str) -> Any:
+    """Return the times and the Loss of a search in a process of its own."""
+    arguments = json.dumps([table, criteria, share, method])
+    return measure([sys.executable, "-m", "bench.release", "--search", arguments]).json
+
+
+def measure_search() -> FigureTable:
+    """Return the CPU seconds of the search alone, beside ARX's."""
+    rows: list[tuple[str, ...]] = []
+    for table, criteria, share, method, _, arx in SEARCHES:
+        took = search_in_process(table, criteria, share, method)
+        name = f"{table}, {criteria.replace('+', ' and ')}, {method}"
+        name += f" {share:.0%}".replace("%", " %") if method == "full-domain" else ""
+        rows.append((name, f"{took['cpu']:.2f} s", f"{arx} s" if arx else ""))
+    return FigureTable(("", "discreet", "ARX, warm (measured elsewhere)"), tuple(rows))
+
+
+def measure_columns() -> FigureTable:
+    """Return the Loss and the CPU seconds of tables with many quasi-identifiers."""
+    OUT.mkdir(parents=True, exist_ok=True)
+    rows: list[tuple[str, ...]] = []
+    for name, arx in MANY.items():
+        width, took = release_many(name)
+        found = took.json
+        title = f"{name}, {found['rows']:,} rows"
+        rows.append((title, f"{width}", f"{found['loss']:.4f}", f"{took.cpu:.1f} s", arx))
+    return FigureTable(("", "columns", "Loss", "CPU", "ARX, as published"), tuple(rows))
+
+
+def release_many(name: str) -> tuple[int, Measured]:
+    """Return how many columns a table has, and what releasing it took."""
+    path = DATA / name / f"{name}.csv"
+    with path.open(encoding="utf-8") as file:
+        names = file.readline().strip().split(";")
+    took = measure(
+        [
+            *(DISCREET, "anonymize", str(path), "--delimiter", ";", "--quasi", ",".join(names)),
+            *("--hierarchies", str(path.parent / "hierarchies"), "--k", "5", "--json"),
+            *("-o", str(OUT / "many.csv"), "--force", *ACCEPT),
+        ]
+    )
+    return len(names), took
+
+
 def speed() -> None:
     """Print the time of the search alone, and that of whole commands."""
     print("\nThe search alone: the best of five, and the first in its process")
     print(f"{'':<30}{'CPU s':>8}{'wall s':>8}{'first':>8}{'Loss':>8}  {'aim':<20}ARX elsewhere")
     for table, criteria, share, method, aim, arx in SEARCHES:
-        arguments = json.dumps([table, criteria, share, method])
-        took = measure([sys.executable, "-m", "bench.release", "--search", arguments]).json
+        took = search_in_process(table, criteria, share, method)
         name = f"{table} {criteria} {method} {share:.0%}"
         print(
             f"{name:<30}{took['cpu']:>8.3f}{took['wall']:>8.3f}{took['first']:>8.3f}"
@@ -71,19 +116,10 @@ def columns() -> None:
         f"  {'aim':<28}ARX, published"
     )
     for name, arx in MANY.items():
-        path = DATA / name / f"{name}.csv"
-        with path.open(encoding="utf-8") as file:
-            names = file.readline().strip().split(";")
-        took = measure(
-            [
-                *(DISCREET, "anonymize", str(path), "--delimiter", ";", "--quasi", ",".join(names)),
-                *("--hierarchies", str(path.parent / "hierarchies"), "--k", "5", "--json"),
-                *("-o", str(OUT / "many.csv"), "--force", *ACCEPT),
-            ]
-        )
+        width, took = release_many(name)
         found = took.json
         print(
-            f"{name:<18}{len(names):>8}{found['loss']:>8.4f}{found['suppressed']:>8,}"
+            f"{name:<18}{width:>8}{found['loss']:>8.4f}{found['suppressed']:>8,}"
             f"{took.wall:>8.1f}{took.cpu:>8.1f}{took.memory:>8.0f}  {timely(took, 60):<28}{arx}"
         )
 

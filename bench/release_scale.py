@@ -6,6 +6,7 @@ import shutil
 import sys
 from typing import TYPE_CHECKING
 
+from bench.figures import FigureTable
 from bench.people import FOLDER, QUASI, SENSITIVE, people, people_in_parts
 from bench.release_process import DISCREET, CommandFailed, Measured, best, measure
 
@@ -37,29 +38,45 @@ def plain(source: str, output: str) -> None:
     rows.write_parquet(output, compression="zstd")
 
 
-def growth(sizes: tuple[int, ...] = (1_000_000, 10_000_000)) -> None:
+def measure_scale() -> FigureTable:
+    """Return CPU seconds and memory of releases of 1 to 100 million rows, beside plain DuckDB."""
+    lines: list[tuple[str, ...]] = []
+    for rows, runs in (*growth().items(), *large().items()):
+        base = runs["plain DuckDB"]
+        for name, took in runs.items():
+            ratio = "" if took is base else f"{took.cpu / base.cpu:.1f}"
+            cells = (f"{took.cpu:.1f} s", ratio, f"{took.memory / 1024:.1f} GB")
+            lines.append((f"{rows // 1_000_000} million" if took is base else "", name, *cells))
+    return FigureTable(("rows", "", "CPU", "times plain DuckDB", "peak memory"), tuple(lines))
+
+
+def growth(sizes: tuple[int, ...] = (1_000_000, 10_000_000)) -> dict[int, dict[str, Measured]]:
     """Show that time grows no faster than rows, and stays near that of plain DuckDB."""
     OUT.mkdir(parents=True, exist_ok=True)
     earlier: dict[str, Measured] = {}
+    runs: dict[int, dict[str, Measured]] = {}
     for rows in sizes:
         source = people("leaning", rows)
         print(f"\nleaning: {rows:,} rows, 6 quasi-identifiers, k=5, Parquet to Parquet")
         print(HEADER)
         base = best(_plain(str(source)), times=REPEATS)
         _row("plain DuckDB", base, base)
+        runs[rows] = {"plain DuckDB": base}
         for name, words in METHODS.items():
             line = _command(str(source), str(OUT / "released.parquet"), *words)
-            took = best(line, times=REPEATS)
+            took = runs[rows][name] = best(line, times=REPEATS)
             _row(f"anonymize, {name}", took, base, _within(took, base) if rows >= AIMED else "")
             if name in earlier:
                 times = took.cpu / earlier[name].cpu
                 print(f"{'':<30}{times:.1f} times the CPU for {rows // sizes[0]} times the rows")
             earlier[name] = took
     shutil.rmtree(OUT)
+    return runs
 
 
-def large(sizes: Mapping[str, int] = LARGE) -> None:
+def large(sizes: Mapping[str, int] = LARGE) -> dict[int, dict[str, Measured]]:
     """Run 50 million rows on DuckDB and 100 million on Spark, and tell how much memory they take."""
+    runs: dict[int, dict[str, Measured]] = {}
     for engine, rows in sizes.items():
         OUT.mkdir(parents=True, exist_ok=True)
         folder = people_in_parts("leaning", rows, parts=PARTS)
@@ -67,6 +84,7 @@ def large(sizes: Mapping[str, int] = LARGE) -> None:
         print(HEADER)
         base = measure(_plain(str(folder / "*.parquet")))
         _row("plain DuckDB", base, base)
+        runs[rows] = {"plain DuckDB": base}
         if engine == "duckdb":
             source, output = str(folder / "*.parquet"), str(OUT / "released.parquet")
             line = _command(source, output, "--memory", MEMORY)
@@ -78,10 +96,12 @@ def large(sizes: Mapping[str, int] = LARGE) -> None:
             print(f"anonymize failed: {failed}")
         else:
             _row(f"anonymize on {engine}", took, base)
+            runs[rows][f"local on {engine}"] = took
             found = took.json
             print(f"{'':<30}k={found['k']}, {found['classes']:,} classes, Loss {found['loss']:.4f}")
         shutil.rmtree(OUT)
         shutil.rmtree(folder)
+    return runs
 
 
 def _within(took: Measured, base: Measured) -> str:

@@ -26,8 +26,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from bench.figures import FigureTable
+
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator
+    from collections.abc import Callable, Generator, Sequence
 
 ROWS = 100_000
 PASSWORD = "correct-horse-battery"
@@ -263,37 +265,48 @@ def write_people(file: Path) -> None:
         )
 
 
-def main() -> int:
-    """Print one table."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--seconds", type=float, default=4)
-    parser.add_argument("--clients", type=int, nargs="*", default=[1, 8, 64])
-    arguments = parser.parse_args()
+HEAD = (
+    *("statement", "clients", "per s", "p50 ms", "p99 ms", "server CPU ms", "PostgreSQL per s"),
+    *("its p50 ms", "its CPU ms", "DuckDB per s", "of PostgreSQL", "of DuckDB"),
+)
+CLIENTS = (1, 8, 64)
+
+
+def measure_serving(*, seconds: float = 3, clients: Sequence[int] = CLIENTS) -> FigureTable:
+    """Return rates and times of every kind of statement, by the number of clients."""
+    lines: list[tuple[str, ...]] = []
     with tempfile.TemporaryDirectory() as name, contextlib.ExitStack() as stack:
         folder = Path(name)
         file = folder / "people.csv"
         write_people(file)
         dsn, cpu = stack.enter_context(guarded(folder))
         other, other_cpu = stack.enter_context(postgres(folder, file))
-        print(
-            "| statement | clients | per s | p50 ms | p99 ms | server CPU ms | PostgreSQL per s | its p50 ms | its CPU ms | DuckDB per s | of PostgreSQL | of DuckDB |"
-        )
-        print("|---|---|---|---|---|---|---|---|---|---|---|---|")
         for work in WORKS:
-            for clients in arguments.clients:
-                ours = asyncio.run(
-                    load(dsn.format(user=work.user), work, clients, arguments.seconds, cpu)
-                )
-                theirs = asyncio.run(load(other, work, clients, arguments.seconds, other_cpu))
-                plain = bare(file, work, clients, min(arguments.seconds, 2))
-                print(
-                    f"| {work.name} | {clients} | {ours.rate:,.0f} | {ours.p50:.1f} | {ours.p99:.0f} "
-                    f"| {ours.cpu:.2f} | {theirs.rate:,.0f} | {theirs.p50:.2f} | {theirs.cpu:.2f} "
-                    f"| {plain.rate:,.0f} | {ours.rate / theirs.rate:.3f} | {ours.rate / plain.rate:.3f} |",
-                    flush=True,
-                )
-    return 0
+            for many in clients:
+                ours = asyncio.run(load(dsn.format(user=work.user), work, many, seconds, cpu))
+                theirs = asyncio.run(load(other, work, many, seconds, other_cpu))
+                plain = bare(file, work, many, min(seconds, 2))
+                lines.append((work.name, str(many), *_cells(ours, theirs, plain)))
+                print(" | ".join(lines[-1]), flush=True)
+    return FigureTable(HEAD, tuple(lines))
+
+
+def _cells(ours: Measured, theirs: Measured, plain: Measured) -> tuple[str, ...]:
+    return (
+        *(f"{ours.rate:,.0f}", f"{ours.p50:.1f}", f"{ours.p99:.0f}", f"{ours.cpu:.2f}"),
+        *(f"{theirs.rate:,.0f}", f"{theirs.p50:.2f}", f"{theirs.cpu:.2f}", f"{plain.rate:,.0f}"),
+        *(f"{ours.rate / theirs.rate:.3f}", f"{ours.rate / plain.rate:.3f}"),
+    )
+
+
+def main() -> None:
+    """Print one table."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--seconds", type=float, default=4)
+    parser.add_argument("--clients", type=int, nargs="*", default=CLIENTS)
+    given = parser.parse_args()
+    print(measure_serving(seconds=given.seconds, clients=given.clients).to_markdown())
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()
