@@ -39,10 +39,8 @@ system: # what the tests need from Debian: Java for Spark, a browser for reports
 	  apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $$missing; \
 	fi
 
-# Noise is the operating system's, and processes are killed at random moments: what failed is tried once
-# more. What passes then is listed as RERUN and deserves a look; what fails twice has failed.
 test: setup system ## format, lint, layers, types, all tests, examples of the documentation
-	$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup --reruns 1 -raR --rerun-show-tracebacks $(ARGS)
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup $(ARGS)
 
 soak: setup system ## all tests, those that take long too, with many more examples
 	DISCREET_EXAMPLES=thorough DISCREET_FUZZ=100000 DISCREET_QUERIES=400 DISCREET_SOAK=20 \

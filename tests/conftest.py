@@ -32,9 +32,11 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     """Leave out what is marked `soak`, or `soak("spark")` where it runs on Spark, unless it is wanted."""
     if config.getoption("--soak"):
         return
-    left = [item for item in items if any(map(_is_here(item), item.iter_markers("soak")))]
+    kept, left = [], []
+    for item in items:
+        (left if any(map(_is_here(item), item.iter_markers("soak"))) else kept).append(item)
     config.hook.pytest_deselected(items=left)
-    items[:] = [item for item in items if item not in set(left)]
+    items[:] = kept
 
 
 def pytest_collection_finish() -> None:

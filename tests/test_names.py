@@ -5,10 +5,10 @@ from __future__ import annotations
 import ast
 import re
 from collections import defaultdict
+from functools import cache
 from pathlib import Path
 
 PACKAGE = Path(__file__).parents[1] / "src" / "discreet"
-TREES = {path: ast.parse(path.read_text("utf-8")) for path in sorted(PACKAGE.rglob("*.py"))}
 FUNCTION = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 # A private function may be one word where every reader takes that word for the same verb.
@@ -46,13 +46,19 @@ PARTICIPLES = {
 ONE_WORD = {"_advance": "overrides the method of sqlglot's parser"}
 
 
+@cache
+def parse_package() -> dict[Path, ast.Module]:
+    """Return the tree of every module, parsed by the first test that asks."""
+    return {path: ast.parse(path.read_text("utf-8")) for path in sorted(PACKAGE.rglob("*.py"))}
+
+
 def place(path: Path) -> str:
     return str(path.relative_to(PACKAGE))
 
 
 def test_a_class_name_exists_once():
     places: defaultdict[str, list[str]] = defaultdict(list)
-    for path, tree in TREES.items():
+    for path, tree in parse_package().items():
         for node in tree.body:
             if isinstance(node, ast.ClassDef):
                 places[node.name].append(place(path))
@@ -61,7 +67,7 @@ def test_a_class_name_exists_once():
 
 def test_no_two_modules_export_different_functions_of_one_name():
     places: defaultdict[str, list[str]] = defaultdict(list)
-    for path, tree in TREES.items():
+    for path, tree in parse_package().items():
         for node in tree.body:
             if isinstance(node, FUNCTION) and not node.name.startswith("_"):
                 places[node.name].append(place(path))
@@ -72,7 +78,7 @@ def test_no_two_modules_export_different_functions_of_one_name():
 def test_no_function_of_a_module_is_a_bare_participle():
     found = [
         f"{place(path)}: {node.name}"
-        for path, tree in TREES.items()
+        for path, tree in parse_package().items()
         for node in tree.body
         if isinstance(node, FUNCTION)
         and PARTICIPLE.match(node.name.lstrip("_"))
@@ -84,7 +90,7 @@ def test_no_function_of_a_module_is_a_bare_participle():
 def test_a_private_function_says_what_it_does_or_returns():
     found = [
         f"{place(path)}: {node.name}"
-        for path, tree in TREES.items()
+        for path, tree in parse_package().items()
         for node in ast.walk(tree)
         if isinstance(node, FUNCTION) and is_one_word(node.name) and node.name not in ONE_WORD
     ]

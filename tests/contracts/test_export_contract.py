@@ -183,7 +183,8 @@ def _tables_go_away(request: pytest.FixtureRequest) -> Iterator[None]:
         for engine in ("duckdb", "postgresql", "spark"):
             for name in ("released", "kept"):
                 table = psycopg.sql.Identifier(f"{name}_{engine}")
-                server.execute(psycopg.sql.SQL("DROP TABLE IF EXISTS {}").format(table))
+                # A session that was closed a moment ago may have its temporary views still.
+                server.execute(psycopg.sql.SQL("DROP TABLE IF EXISTS {} CASCADE").format(table))
 
 
 @pytest.mark.postgres
