@@ -1,12 +1,14 @@
 """Rows as keyed hashes, the same wherever the rows are, and samples of them that can be compared.
 
 A sample is the smallest hashes of a table (bottom-k; Cohen & Kaplan 2007). Two tables that share rows
-share hashes, in any order, format or engine.
+share hashes, in any order, format or engine. Cells are those that a source holds, in one form, whatever
+kinds a policy declares.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,8 +24,10 @@ SAME_TABLE_SHARE = (
     0.05  # of the rows of either table: with so many in common they are about the same people
 )
 _DIGITS = 16  # of a hash, in hexadecimal
-_NUMBER = r"^[+-]?[0-9]{1,15}([.][0-9]{1,9})?$"
-_TIMESTAMP_PATTERN = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}[t ][0-9]{2}:[0-9]{2}:[0-9]{2}"
+_NUMBER = r"^[+-]?([0-9]{1,15}([.][0-9]*)?|[.][0-9]+)(e[+-]?[0-9]{1,2})?$"
+_FAR_NUMBER = r"^[+-]?([0-9]{16,}[.][0-9]*|[0-9.]+e[+]?[0-9]+|nan|inf|infinity)$"
+_ISO_DAY, _LOCAL_DAY = r"[0-9]{4}[-/.][0-9]{2}[-/.][0-9]{2}", r"[0-9]{2}[-/.][0-9]{2}[-/.][0-9]{4}"
+_MINUTES = "[0-9]{2}:[0-9]{2}"
 _MIDNIGHT = " 00:00:00"
 _FAR = 10**15  # beyond it, doubles are no whole numbers
 
@@ -59,25 +63,29 @@ def take_sample(
 
     The share is that of the table that has more of its rows in common.
     """
+    # Columns that no policy declares also distinguish rows, and what it declares changes none.
+    with nullcontext(table.relation) if table.cells is None else table.cells() as relation:
+        every = table.columns if table.cells is None else table.engine.columns(relation)
+        columns = [column for column in every if column.name not in without]
+        return _sample_batches(table.engine.stream(_query(relation, columns, key.hex())), known)
+
+
+def _sample_batches(batches: Iterable[Any], known: Sequence[Sample]) -> tuple[Sample, list[float]]:
     wanted = np.unique(np.concatenate([np.zeros(0, np.uint64), *(one.hashes for one in known)]))
     is_met = np.zeros(len(wanted), bool)
     cut = max((one.hashes[-1] for one in known if not one.is_whole), default=np.uint64(0))
     least, has_more = np.zeros(0, np.uint64), False
-    # Columns that no policy declares also distinguish rows.
-    every = table.columns if table.schema is None else table.engine.columns(table.relation)
-    columns = [column for column in every if column.name not in without]
-    for batch in table.engine.stream(_query(table, columns, key.hex())):
-        for column in batch.columns:
-            found = _parse_hashes(column)
-            if len(wanted):
-                places = np.minimum(np.searchsorted(wanted, found), len(wanted) - 1)
-                is_met[places[wanted[places] == found]] = True
-            if has_more:
-                found = found[found <= max(least[-1], cut)]
-            least = np.union1d(least, found)
-            kept = max(SAMPLE_SIZE, int(np.searchsorted(least, cut, side="right")))
-            has_more |= len(least) > kept
-            least = least[:kept]
+    for column in (column for batch in batches for column in batch.columns):
+        found = _parse_hashes(column)
+        if len(wanted):
+            places = np.minimum(np.searchsorted(wanted, found), len(wanted) - 1)
+            is_met[places[wanted[places] == found]] = True
+        if has_more:
+            found = found[found <= max(least[-1], cut)]
+        least = np.union1d(least, found)
+        kept = max(SAMPLE_SIZE, int(np.searchsorted(least, cut, side="right")))
+        has_more |= len(least) > kept
+        least = least[:kept]
     mine = Sample(least[:SAMPLE_SIZE], not has_more and len(least) <= SAMPLE_SIZE)
     met = wanted[is_met]
     return mine, [_shared_rows(one, mine, least, met) for one in known]
@@ -103,7 +111,7 @@ def _parse_hashes(column: Any) -> Array:
     return (values[:, 0::2] << 4 | values[:, 1::2]).view(">u8").ravel().astype(np.uint64)
 
 
-def _query(table: Table, columns: Sequence[Column], key: str) -> exp.Select:
+def _query(relation: exp.Table, columns: Sequence[Column], key: str) -> exp.Select:
     """Return the query of each row's hashes: cells as they stand, and by the names of their columns.
 
     So that neither another header nor another order of columns makes another table of it.
@@ -114,14 +122,19 @@ def _query(table: Table, columns: Sequence[Column], key: str) -> exp.Select:
         build.alias_as(_hash_row(order, key), f"discreet_hash_{number}")
         for number, order in enumerate(distinct)
     ]
-    return build.select(*wanted, source=table.relation.copy())
+    return build.select(*wanted, source=relation.copy())
 
 
 def _hash_row(columns: Sequence[Column], key: str) -> exp.Expr:
+    """Return the hash of the cells that hold anything: a field that one record has changes no other."""
     joined: exp.Expr = build.text(key)
     for column in columns:
         cell = exp.Coalesce(this=_plain_text(column), expressions=[build.text("")])
-        joined = _concatenate_texts(joined, build.text("\x1f"), cell)
+        is_empty = exp.EQ(this=cell.copy(), expression=build.text(""))
+        held = _concatenate_texts(build.text("\x1f"), cell)
+        joined = _concatenate_texts(
+            joined, exp.Case(ifs=[exp.If(this=is_empty, true=build.text(""))], default=held)
+        )
     # Half of it, so that a hash of more cells cannot be computed from it without the key.
     return _first_characters(exp.MD5(this=joined), _DIGITS)
 
@@ -141,25 +154,64 @@ def _plain_text(column: Column) -> exp.Expr:
         return text
     if column.kind in (Kind.DECIMAL, Kind.REAL):
         # Engines write large reals, infinity and NaN in different ways.
-        far = text if column.kind is Kind.DECIMAL else build.text("far")
+        far: exp.Expr = build.text("far")
+        if column.kind is Kind.DECIMAL:
+            is_far = _matches_pattern(text, _FAR_NUMBER)
+            far = exp.Case(ifs=[exp.If(this=is_far, true=far)], default=text.copy())
         return _number_text(
             exp.cast(cell.copy(), exp.DataType.Type.DOUBLE), _unless_null(far, cell)
         )
     if column.kind in (Kind.DATE, Kind.TIMESTAMP):
-        return _without_midnight(_first_characters(text, 19))
+        day, clock = _iso_day(text), _take_characters(text.copy(), 11, 9)
+        return _without_midnight(_concatenate_texts(day, clock))
     trimmed = exp.Lower(this=exp.Trim(this=text))
-    if column.kind is not Kind.TEXT:
-        return trimmed
-    number = exp.TryCast(this=trimmed.copy(), to=exp.DataType.build("DOUBLE"))
-    day, clock = _first_characters(trimmed.copy(), 10), _take_characters(trimmed.copy(), 12, 8)
-    moment = _without_midnight(_concatenate_texts(day, build.text(" "), clock))
+    return _text_form(trimmed) if column.kind is Kind.TEXT else trimmed
+
+
+def _text_form(text: exp.Expr) -> exp.Expr:
+    """Return a text as the number, day, time or moment that it writes; any other text as it is."""
+    number = exp.TryCast(this=text.copy(), to=exp.DataType.build("DOUBLE"))
+    minutes, seconds = _take_characters(text, 12, 5), _take_characters(text, 12, 8)
+    day, zero = _concatenate_texts(_iso_day(text), build.text(" ")), build.text(":00")
+    forms = {
+        _NUMBER: _number_text(number, build.text("far")),
+        _FAR_NUMBER: build.text("far"),
+        rf"^{_ISO_DAY}[t ]{_MINUTES}:[0-9]{{2}}": _without_midnight(
+            _concatenate_texts(day, seconds)
+        ),
+        rf"^{_ISO_DAY}[t ]{_MINUTES}$": _without_midnight(
+            _concatenate_texts(day.copy(), minutes, zero)
+        ),
+        rf"^{_ISO_DAY}$": _iso_day(text),
+        rf"^{_LOCAL_DAY}$": _day_text(
+            _take_characters(text, 7, 4), _take_characters(text, 1, 2), _take_characters(text, 4, 2)
+        ),
+        rf"^{_MINUTES}$": _concatenate_texts(text.copy(), zero.copy()),
+    }
     return exp.Case(
         ifs=[
-            exp.If(this=_matches_pattern(trimmed, _NUMBER), true=_number_text(number, trimmed)),
-            exp.If(this=_matches_pattern(trimmed, _TIMESTAMP_PATTERN), true=moment),
+            exp.If(this=_matches_pattern(text, pattern), true=form)
+            for pattern, form in forms.items()
         ],
-        default=trimmed.copy(),
+        default=text.copy(),
     )
+
+
+def _iso_day(text: exp.Expr) -> exp.Expr:
+    return _day_text(
+        _take_characters(text, 1, 4), _take_characters(text, 6, 2), _take_characters(text, 9, 2)
+    )
+
+
+def _day_text(year: exp.Expr, one: exp.Expr, other: exp.Expr) -> exp.Expr:
+    """Return a day with its smaller number first: the text alone does not tell day from month."""
+    is_ordered = exp.LTE(this=one.copy(), expression=other.copy())
+    first, second = (
+        exp.Case(ifs=[exp.If(this=is_ordered.copy(), true=a.copy())], default=b.copy())
+        for a, b in ((one, other), (other, one))
+    )
+    mark = build.text("-")
+    return _concatenate_texts(year, mark, first, mark.copy(), second)
 
 
 def _number_text(number: exp.Expr, text: exp.Expr) -> exp.Expr:
@@ -201,7 +253,7 @@ def _first_characters(text: exp.Expr, count: int) -> exp.Expr:
 
 
 def _take_characters(text: exp.Expr, start: int, count: int) -> exp.Expr:
-    return exp.Substring(this=text, start=build.number(start), length=build.number(count))
+    return exp.Substring(this=text.copy(), start=build.number(start), length=build.number(count))
 
 
 def _concatenate_texts(first: exp.Expr, *others: exp.Expr) -> exp.Expr:

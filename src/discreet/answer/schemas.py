@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -136,7 +137,8 @@ def conform_table(table: Table, policy: model.TablePolicy) -> Table:
     view = table.engine.view(build.select(*wanted, source=table.relation.copy()))
     seen = {column.name: column for column in table.engine.columns(view)}
     columns = tuple(seen[one.name] if one.name in changed else one for one in table.columns)
-    return replace(table, relation=view, columns=columns)
+    cells = table.cells or (lambda: nullcontext(table.relation))
+    return replace(table, relation=view, columns=columns, cells=cells)
 
 
 def _conform_column(column: Column, declared: DeclaredColumn | None) -> exp.Expr:

@@ -196,7 +196,10 @@ class DuckDB:
         return relation
 
     def drop(self, relation: exp.Table) -> None:
-        """Drop what `keep` or `load` stored."""
+        """Drop what `keep`, `load` or `defer` stored."""
+        if self._deferred.pop(relation.name, None) is not None:
+            self.execute(drop_view(relation))
+            return
         if relation.name in self._registered:
             del self._registered[relation.name]
             call_duckdb(lambda: self._connection.unregister(relation.name))

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
@@ -84,7 +85,8 @@ class Table:
 
     `schema` is that of a file without types of its own, inferred from its rows or declared.
     `undeclared` are the names of the source's other columns, which no query can name; None where
-    only its rows have them.
+    only its rows have them. `cells` gives all columns as the source holds them, whatever is declared;
+    None where `relation` has them so.
     """
 
     engine: Engine
@@ -93,6 +95,9 @@ class Table:
     label: str
     schema: DeclaredSchema | None = None
     undeclared: tuple[str, ...] | None = ()
+    cells: Callable[[], AbstractContextManager[exp.Table]] | None = field(
+        default=None, compare=False
+    )
 
     def column(self, name: str) -> Column | None:
         """Return the column called exactly `name`, or None."""

@@ -5,7 +5,8 @@ from __future__ import annotations
 import glob
 import shutil
 import sys
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -107,12 +108,29 @@ def _open_declared(
     schema = replace(schema, delimiter=delimiter, encoding=encoding)
     request = replace(request, delimiter=delimiter, encoding=encoding, schema=schema)
     relation, _ = _open_relation(request, spec)
-    # Undeclared columns can be used to recognize the rows, and cannot be named by a query.
     every = request.engine.columns(relation)
     columns = tuple(one for one in every if one.name in schema.columns)
     others = tuple(one.name for one in every if one.name not in schema.columns)
     undeclared = others if spec.has_header else None
-    return Table(request.engine, relation, columns, label, schema, undeclared)
+    plain = replace(request, schema=replace(schema, columns={}))
+    return Table(
+        request.engine,
+        relation,
+        columns,
+        label,
+        schema,
+        undeclared,
+        lambda: _open_cells(plain, spec),
+    )
+
+
+@contextmanager
+def _open_cells(request: FileRequest, spec: FormatSpec) -> Generator[exp.Table]:
+    relation, _ = _open_relation(request, spec)
+    try:
+        yield relation
+    finally:
+        request.engine.drop(relation)
 
 
 def _draft_schema(opened: Table) -> DeclaredSchema:

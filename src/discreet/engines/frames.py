@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -53,7 +54,11 @@ def open_frame(frame: Any, *, engine: DuckDB, schema: DeclaredSchema | None = No
     if schema is not None and is_pandas(frame):
         opened = _open_declared(frame, schema, engine=engine)
         others = [name for name in frame_header_names(frame) if name not in schema.columns]
-        return replace(opened, undeclared=tuple(others))
+
+        def cells() -> AbstractContextManager[exp.Table]:
+            return nullcontext(_open_declared(frame, DeclaredSchema({}), engine=engine).relation)
+
+        return replace(opened, undeclared=tuple(others), cells=cells)
     data = arrow_data(frame)
     refuse_duplicates(data.schema.names, where=f"The {label}")
     if not data.schema.names:
@@ -75,7 +80,7 @@ def _open_declared(frame: Any, schema: DeclaredSchema, *, engine: DuckDB) -> Tab
     plain = frame.set_axis(names, axis="columns", copy=False).copy(deep=False)
     numbers: dict[str, exp.Expr] = {}
     for name, one in schema.named(names).items():
-        # Undeclared columns cannot be queried; they only help to recognize the rows.
+        # Undeclared columns cannot be queried; numbers among them are those that the frame holds.
         is_declared = name in schema.columns
         if _is_number(plain.dtypes[name], one.kind if is_declared else Kind.REAL):
             cell = build.column(name)

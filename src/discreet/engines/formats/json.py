@@ -35,6 +35,8 @@ _FLAT = rf'\{{(?:[^{{}}"]++|{_STRING})*+\}}'
 _TWICE = rf'\{{(?:[^{{}}"]++|{_STRING}|{_FLAT})*+\}}'
 _SHALLOW = re.compile(rf'\{{(?:[^{{}}"]++|{_STRING}|{_TWICE})*+\}}', re.DOTALL)
 _INDENT = re.compile(r"[ \t]*")
+_LINE = build.column("line")
+MOST_FIELDS = 1000  # of a record, by which rows are recognized
 
 
 def _open_json(request: FileRequest) -> exp.Table | tuple[exp.Table, DeclaredSchema]:
@@ -92,23 +94,50 @@ def _json_types(request: FileRequest, options: dict[str, exp.Expr]) -> dict[str,
 
 
 def _open_declared(request: FileRequest) -> exp.Table:
-    """Return JSON files as a table of the declared fields; their records are read later."""
+    """Return JSON files as a table of the declared fields; their records are read later.
+
+    Without any declared field, the records are read now, and all of their fields are texts.
+    """
     columns = dict((request.schema or DeclaredSchema({})).columns)
+    columns = columns or dict.fromkeys(_common_fields(request), DeclaredColumn(Kind.TEXT))
 
     def read() -> exp.Expr:
-        folder = Path(request.engine.folder)
-        clean = [as_utf8(path, encoding="utf-8", folder=folder) for path in request.paths]
-        lines = [
-            file if _has_lines(path) else _in_lines(file, folder)
-            for path, file in zip(request.paths, clean, strict=True)
-        ]
-        line = build.column("line")
-        fields = [build.alias_as(_extract_field(line, name), name) for name in columns]
-        query = build.select(*fields, source=_read_lines(lines))
-        is_filled = exp.NEQ(this=exp.Trim(this=line.copy()), expression=build.text(""))
-        return build.subquery(query.where(is_filled), "r")
+        fields = [build.alias_as(_extract_field(_LINE, name), name) for name in columns]
+        return build.subquery(_filled_lines(request, fields), "r")
 
     return request.defer(columns, read)
+
+
+def _filled_lines(request: FileRequest, wanted: Sequence[exp.Expr]) -> exp.Select:
+    """Return `wanted` of each line that is not blank; a record is one line."""
+    folder = Path(request.engine.folder)
+    clean = [as_utf8(path, encoding="utf-8", folder=folder) for path in request.paths]
+    lines = [
+        file if _has_lines(path) else _in_lines(file, folder)
+        for path, file in zip(request.paths, clean, strict=True)
+    ]
+    is_filled = exp.NEQ(this=exp.Trim(this=_LINE.copy()), expression=build.text(""))
+    return build.select(*wanted, source=_read_lines(lines)).where(is_filled)
+
+
+def _common_fields(request: FileRequest) -> list[str]:
+    """Return the names of the records' fields, the most common ones if there are very many."""
+    valid = exp.Anonymous(this="json_valid", expressions=[_LINE.copy()])
+    names = exp.Anonymous(this="json_keys", expressions=[_LINE.copy()])
+    each = exp.Anonymous(
+        this="unnest", expressions=[exp.Case(ifs=[exp.If(this=valid, true=names)])]
+    )
+    found = build.subquery(_filled_lines(request, [build.alias_as(each, "field")]), "r")
+    field = build.column("field")
+    ordered = (
+        build.select(field, source=found)
+        .group_by(field.copy())
+        .order_by(exp.Ordered(this=build.count_star(), desc=True), field.copy())
+        .limit(MOST_FIELDS)
+    )
+    names_found = request.engine.run(ordered).column(0).to_pylist()
+    by_folded = {str(name).casefold(): str(name) for name in reversed(names_found) if name}
+    return sorted(by_folded.values()) or ["column1"]
 
 
 def _has_lines(path: Path) -> bool:
