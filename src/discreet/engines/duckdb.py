@@ -15,10 +15,11 @@ import duckdb
 import pyarrow as pa
 from sqlglot import exp
 
-from discreet.engines.engine import ArrowBatch, ArrowReader, ArrowTable, Column, Kind, Table
+from discreet.engines.engine import KINDS, ArrowBatch, ArrowReader, ArrowTable, Column, Kind, Table
 from discreet.engines.render import byte_order, drop_table, drop_view, render_sql
 from discreet.errors import EngineFailed, OutputRefused, WrongUsage
 from discreet.sql import build
+from discreet.sql.types import FROM_DUCKDB
 
 Answer = TypeVar("Answer")
 
@@ -40,25 +41,17 @@ _DISK_ERRORS = (
 _FINE = "TIMESTAMP_NS"
 _FAR = ("TIMESTAMP_S", "TIMESTAMP_MS")  # their range exceeds that of microseconds
 _ENDS = ("290307-01-01 (BC) 00:00:00", "294246-12-31 23:59:59")
-_KINDS: Mapping[str, Kind] = {
-    "BOOLEAN": Kind.BOOLEAN,
-    **dict.fromkeys(("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT"), Kind.INTEGER),
-    **dict.fromkeys(("UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT", "UHUGEINT"), Kind.INTEGER),
-    "DECIMAL": Kind.DECIMAL,
-    **dict.fromkeys(("FLOAT", "DOUBLE"), Kind.REAL),
-    **dict.fromkeys(("VARCHAR", "ENUM", "UUID"), Kind.TEXT),
-    "DATE": Kind.DATE,
-    "TIME": Kind.TIME,
-    **dict.fromkeys(("TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS"), Kind.TIMESTAMP),
-    "TIMESTAMP WITH TIME ZONE": Kind.TIMESTAMP,
-}
+_WIDE_INTEGERS = ("UBIGINT", "HUGEINT", "UHUGEINT")
 
 
 def duckdb_kind(type_name: str) -> Kind:
     """Return the kind of a DuckDB type."""
     if type_name.endswith("]"):  # a list or an array of anything
         return Kind.OTHER
-    return _KINDS.get(type_name.partition("(")[0], Kind.OTHER)
+    bare = type_name.partition("(")[0]
+    if bare in _WIDE_INTEGERS:
+        return Kind.INTEGER
+    return Kind.TEXT if bare == "ENUM" else KINDS.get(FROM_DUCKDB.get(bare, ""), Kind.OTHER)
 
 
 def _plain_type(type_name: str) -> str | None:

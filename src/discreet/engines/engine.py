@@ -45,6 +45,19 @@ class Kind(StrEnum):
         )
 
 
+# The kind of each of PostgreSQL's types; values of any other type are compared by their text.
+KINDS: Mapping[str, Kind] = {
+    "bool": Kind.BOOLEAN,
+    **dict.fromkeys(("int2", "int4", "int8", "oid"), Kind.INTEGER),
+    "numeric": Kind.DECIMAL,
+    **dict.fromkeys(("float4", "float8"), Kind.REAL),
+    **dict.fromkeys(("char", "name", "text", "bpchar", "varchar", "uuid"), Kind.TEXT),
+    "date": Kind.DATE,
+    "time": Kind.TIME,
+    **dict.fromkeys(("timestamp", "timestamptz"), Kind.TIMESTAMP),
+}
+
+
 @dataclass(frozen=True)
 class Column:
     """A column of a table on an engine; `type` is the engine's own type, where its width matters."""

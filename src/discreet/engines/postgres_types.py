@@ -10,8 +10,9 @@ import pyarrow as pa
 from pyarrow import csv
 from sqlglot import exp
 
-from discreet.engines.engine import ArrowBatch, ArrowSchema, Kind
+from discreet.engines.engine import KINDS, ArrowBatch, ArrowSchema, Kind
 from discreet.sql import build
+from discreet.sql.types import BY_OID, FROM_ARROW, arrow_type, decimal_type
 
 _BLOCK_BYTES = 8 << 20
 _MICROSECONDS = 1_000_000
@@ -33,15 +34,18 @@ def make_wire_field(
     name: str, oid: int, *, category: str, size: tuple[int | None, int | None]
 ) -> WireField:
     """Return the transport of a column of type `oid`; `size` is precision and scale of numerics."""
-    if oid == 1700:
-        kind = _decimal_type(*size)
-        wire = kind if pa.types.is_decimal128(kind) else pa.string()  # Arrow's CSV knows 128 bits
-        return WireField(name, Kind.DECIMAL, wire, kind, _finite_decimal)
-    if oid in _EXACT:
-        kind, wire, arrow, encode = _EXACT[oid]
-        return WireField(name, kind, wire, arrow, encode)
-    is_text = oid in _TEXTS or category in ("E", "S")
-    return WireField(name, Kind.TEXT if is_text else Kind.OTHER, pa.string(), pa.string(), _as_text)
+    known = BY_OID.get(oid)
+    kind = KINDS.get(known.name, Kind.OTHER) if known else Kind.OTHER
+    if kind is Kind.DECIMAL:
+        arrow = _numeric_type(*size)
+        wire = arrow if pa.types.is_decimal128(arrow) else pa.string()  # Arrow's CSV knows 128 bits
+        return WireField(name, kind, wire, arrow, _finite_decimal)
+    if known is None or kind in (Kind.TEXT, Kind.OTHER):
+        is_text = kind is Kind.TEXT or category in ("E", "S")
+        return WireField(name, Kind.TEXT if is_text else kind, pa.string(), pa.string(), _as_text)
+    arrow = arrow_type("int8" if known.name == "oid" else known.name)
+    wire, encode = _IN_TRANSIT.get(kind, (arrow, _unchanged_value))
+    return WireField(name, kind, wire, arrow, encode)
 
 
 def arrow_schema(fields: Sequence[WireField]) -> ArrowSchema:
@@ -98,14 +102,13 @@ def _column_type(arrow: Any) -> str:
         return f"NUMERIC({arrow.precision}, {arrow.scale})"
     if pa.types.is_timestamp(arrow):
         return "TIMESTAMPTZ" if arrow.tz else "TIMESTAMP"
-    return _COLUMN_TYPES[str(arrow)]
+    return "int2" if pa.types.is_int8(arrow) else FROM_ARROW[str(arrow)]
 
 
-def _decimal_type(precision: int | None, scale: int | None) -> Any:
+def _numeric_type(precision: int | None, scale: int | None) -> Any:
     if precision is None or scale is None or not 0 <= scale <= precision <= 76:
         return pa.decimal256(76, 38)  # no declared scale, as in a sum
-    make = pa.decimal128 if precision <= 38 else pa.decimal256
-    return make(precision, scale)
+    return decimal_type(precision, scale)
 
 
 def _unchanged_value(value: exp.Expr) -> exp.Expr:
@@ -151,29 +154,9 @@ def _within_years(value: exp.Expr, kind: str) -> exp.Expr:
     return exp.Case(ifs=ifs, default=value)
 
 
-_EXACT: Mapping[int, tuple[Kind, Any, Any, Callable[[exp.Expr], exp.Expr]]] = {
-    16: (Kind.BOOLEAN, pa.bool_(), pa.bool_(), _unchanged_value),
-    20: (Kind.INTEGER, pa.int64(), pa.int64(), _unchanged_value),
-    21: (Kind.INTEGER, pa.int16(), pa.int16(), _unchanged_value),
-    23: (Kind.INTEGER, pa.int32(), pa.int32(), _unchanged_value),
-    26: (Kind.INTEGER, pa.int64(), pa.int64(), _unchanged_value),
-    700: (Kind.REAL, pa.float32(), pa.float32(), _unchanged_value),
-    701: (Kind.REAL, pa.float64(), pa.float64(), _unchanged_value),
-    1082: (Kind.DATE, pa.int32(), pa.date32(), _epoch_days),
-    1083: (Kind.TIME, pa.int64(), pa.time64("us"), _epoch_microseconds),
-    1114: (Kind.TIMESTAMP, pa.int64(), pa.timestamp("us"), _timestamp_microseconds),
-    1184: (Kind.TIMESTAMP, pa.int64(), pa.timestamp("us", "UTC"), _timestamp_microseconds),
-}
-_TEXTS = frozenset((18, 19, 25, 1042, 1043, 2950))  # "char", name, text, char(n), varchar, uuid
-_COLUMN_TYPES = {
-    "bool": "BOOLEAN",
-    "int8": "SMALLINT",
-    "int16": "SMALLINT",
-    "int32": "INTEGER",
-    "int64": "BIGINT",
-    "float": "REAL",
-    "double": "DOUBLE PRECISION",
-    "string": "TEXT",
-    "date32[day]": "DATE",
-    "time64[us]": "TIME",
+# Days and moments go as numbers.
+_IN_TRANSIT: Mapping[Kind, tuple[Any, Callable[[exp.Expr], exp.Expr]]] = {
+    Kind.DATE: (pa.int32(), _epoch_days),
+    Kind.TIME: (pa.int64(), _epoch_microseconds),
+    Kind.TIMESTAMP: (pa.int64(), _timestamp_microseconds),
 }

@@ -16,11 +16,12 @@ import pyarrow as pa
 from sqlglot import exp
 
 from discreet.engines.arrow import normalize_reader
-from discreet.engines.engine import ArrowBatch, ArrowReader, ArrowTable, Column, Kind, Table
+from discreet.engines.engine import KINDS, ArrowBatch, ArrowReader, ArrowTable, Column, Kind, Table
 from discreet.engines.names import refuse_duplicates
 from discreet.engines.render import drop_table, rename_table, render_sql
 from discreet.errors import EngineFailed, MissingExtra
 from discreet.sql import build
+from discreet.sql.types import FROM_ARROW, FROM_SPARK, TYPES
 
 try:
     from py4j.protocol import Py4JError
@@ -34,16 +35,6 @@ except ImportError as error:
 
 Answer = TypeVar("Answer")
 
-_KINDS: Mapping[str, Kind] = {
-    "boolean": Kind.BOOLEAN,
-    **dict.fromkeys(("tinyint", "smallint", "int", "bigint"), Kind.INTEGER),
-    "decimal": Kind.DECIMAL,
-    **dict.fromkeys(("float", "double"), Kind.REAL),
-    **dict.fromkeys(("string", "char", "varchar"), Kind.TEXT),
-    "date": Kind.DATE,
-    "time": Kind.TIME,
-    **dict.fromkeys(("timestamp", "timestamp_ntz"), Kind.TIMESTAMP),
-}
 _LOCAL_PARTITIONS = "4"
 _PARTS = 32  # files of an export; a part of a hundred million rows is sorted in memory
 _SETTINGS = {
@@ -282,7 +273,7 @@ def start_spark(master: str | None = None) -> Spark:
 
 def spark_kind(type_name: str) -> Kind:
     """Return the kind of a Spark type."""
-    return _KINDS.get(type_name.partition("(")[0], Kind.OTHER)
+    return KINDS.get(FROM_SPARK.get(type_name.partition("(")[0], ""), Kind.OTHER)
 
 
 def call_spark(call: Callable[[], Answer]) -> Answer:
@@ -369,18 +360,6 @@ def _spark_type(arrow: Any) -> str:
         return f"decimal({arrow.precision}, {arrow.scale})"
     if pa.types.is_timestamp(arrow):
         return "timestamp" if arrow.tz else "timestamp_ntz"
-    return _TYPES[str(arrow)]
-
-
-_TYPES = {
-    "bool": "boolean",
-    "int8": "tinyint",
-    "int16": "smallint",
-    "int32": "int",
-    "int64": "bigint",
-    "float": "float",
-    "double": "double",
-    "string": "string",
-    "date32[day]": "date",
-    "time64[us]": "time(6)",
-}
+    if pa.types.is_int8(arrow):
+        return "tinyint"
+    return TYPES[FROM_ARROW[str(arrow)]].elsewhere.spark[0]

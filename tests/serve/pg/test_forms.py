@@ -21,7 +21,7 @@ from discreet.serve.pg import rows, temporal
 from discreet.serve.pg.binary_format import column_binary
 from discreet.serve.pg.parameters import decode_parameter
 from discreet.serve.pg.text_format import column_text
-from discreet.serve.pg.types import BY_NAME
+from discreet.sql.types import CLIENT_TYPES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -195,7 +195,7 @@ def test_a_value_that_postgresql_sends_is_read_the_same_in_both_forms(
 
 
 def test_null_stays_null_in_every_type():
-    for name in BY_NAME:
+    for name in CLIENT_TYPES:
         column = pa.nulls(3, pa.list_(pa.int32()) if name.endswith("[]") else pa.null())
         if name in ("timestamptz", "timestamp"):
             column = pa.nulls(3, pa.timestamp("us"))
@@ -305,7 +305,7 @@ def test_a_parameter_in_binary_that_is_none_is_22p03(data: bytes, name: str):
     assert caught.value.sqlstate == "22P03"
 
 
-@given(st.binary(max_size=40), st.sampled_from(sorted(BY_NAME)), st.booleans())
+@given(st.binary(max_size=40), st.sampled_from(sorted(CLIENT_TYPES)), st.booleans())
 def test_whatever_is_bound_is_read_or_refused(data: bytes, name: str, binary: bool):
     with contextlib.suppress(StatementFailed):
         decode_parameter(data, name, binary=binary)

@@ -3,48 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import pyarrow as pa
 
 from discreet.engines.databases.database import ResultField
 from discreet.engines.engine import ArrowTable
+from discreet.sql.types import FROM_DUCKDB, arrow_type, decimal_type
 
-_ARROW: Mapping[str, Any] = {
-    "bool": pa.bool_(),
-    "int2": pa.int16(),
-    "int4": pa.int32(),
-    "int8": pa.int64(),
-    "float4": pa.float32(),
-    "float8": pa.float64(),
-    "bytea": pa.binary(),
-    "date": pa.date32(),
-    "time": pa.time64("us"),
-    "timestamp": pa.timestamp("us"),
-    "timestamptz": pa.timestamp("us", "UTC"),
-}
-_DUCKDB: Mapping[str, str] = {
-    "BOOLEAN": "bool",
-    "TINYINT": "int2",
-    "UTINYINT": "int2",
-    "SMALLINT": "int2",
-    "USMALLINT": "int4",
-    "INTEGER": "int4",
-    "UINTEGER": "int8",
-    "BIGINT": "int8",
-    "FLOAT": "float4",
-    "DOUBLE": "float8",
-    "VARCHAR": "text",
-    "UUID": "uuid",
-    "JSON": "json",
-    "BLOB": "bytea",
-    "DATE": "date",
-    "TIME": "time",
-    "INTERVAL": "interval",
-    **dict.fromkeys(("TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS"), "timestamp"),
-    "TIMESTAMP WITH TIME ZONE": "timestamptz",
-}
 _WIDE = {"UBIGINT": 20, "HUGEINT": 38, "UHUGEINT": 38, "BIGNUM": 38}
 
 
@@ -60,12 +27,12 @@ def duckdb_field(name: str, type_name: str) -> ResultField:
         return ResultField(name, "numeric", int(size[1]), int(size[2]))
     if type_name in _WIDE:
         return ResultField(name, "numeric", _WIDE[type_name], 0)
-    return ResultField(name, _DUCKDB.get(type_name, "text"))
+    return ResultField(name, FROM_DUCKDB.get(type_name, "text"))
 
 
 def needs_text(type_name: str) -> bool:
     """Return whether DuckDB itself must write a type as text: lists, structs, bits."""
-    is_plain = type_name in _DUCKDB or type_name in _WIDE
+    is_plain = type_name in FROM_DUCKDB or type_name in _WIDE
     return not is_plain and not type_name.startswith(("DECIMAL(", "ENUM(", '"NULL"'))
 
 
@@ -74,11 +41,8 @@ def field_arrow_type(field: ResultField) -> Any:
     if field.type == "numeric":
         if field.precision is None:
             return None
-        make = pa.decimal128 if field.precision <= 38 else pa.decimal256
-        return make(field.precision, field.scale or 0)
-    if field.type == "interval":
-        return None
-    return _ARROW.get(field.type, pa.string())
+        return decimal_type(field.precision, field.scale or 0)
+    return None if field.type == "interval" else arrow_type(field.type) or pa.string()
 
 
 def cast_to_fields(table: ArrowTable, fields: Sequence[ResultField]) -> ArrowTable:

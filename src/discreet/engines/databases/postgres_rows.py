@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -14,28 +14,18 @@ from discreet.engines import postgres_types
 from discreet.engines.databases.database import ResultField
 from discreet.engines.databases.failures import statement_failure
 from discreet.engines.databases.fields import field_arrow_type
-from discreet.engines.engine import ArrowTable, Kind
+from discreet.engines.engine import ArrowTable
 from discreet.sql import build
+from discreet.sql.types import TEXT, TYPES, client_type, decimal_type, numeric_size
 
-_NAMES: Mapping[int, str] = {
-    16: "bool",
-    17: "bytea",
-    20: "int8",
-    21: "int2",
-    23: "int4",
-    26: "int8",  # oid
-    114: "json",
-    700: "float4",
-    701: "float8",
-    1043: "varchar",
-    1082: "date",
-    1083: "time",
-    1114: "timestamp",
-    1184: "timestamptz",
-    1186: "interval",
-    1700: "numeric",
-    2950: "uuid",
-    3802: "json",  # jsonb
+# Types that are reported as themselves; all others are texts.
+_REPORTED = (
+    *("bool", "int2", "int4", "int8", "float4", "float8", "numeric", "varchar", "bytea"),
+    *("date", "time", "timestamp", "timestamptz", "interval", "uuid", "json"),
+)
+_NAMES = {TYPES[name].oid: name for name in _REPORTED} | {
+    TYPES["oid"].oid: "int8",
+    TYPES["jsonb"].oid: "json",
 }
 _MOST_DIGITS = 76  # of a decimal in Arrow
 
@@ -49,11 +39,11 @@ def postgres_field(name: str, oid: int, modifier: int) -> ResultField:
     >>> postgres_field("n", 1700, -1).precision, postgres_field("p", 600, -1).type
     (None, 'text')
     """
-    if oid == 1700 and modifier >= 4:
-        precision, scale = (modifier - 4) >> 16, (modifier - 4) & 0x7FF
-        if scale <= precision <= _MOST_DIGITS:
-            return ResultField(name, "numeric", precision, scale)
-    return ResultField(name, _NAMES.get(oid, "text"))
+    found = _NAMES.get(oid, "text")
+    size = numeric_size(modifier) if found == "numeric" else None
+    if size is not None and size[1] <= size[0] <= _MOST_DIGITS:
+        return ResultField(name, found, *size)
+    return ResultField(name, found)
 
 
 def build_transfer_query(source: exp.Query, fields: Sequence[ResultField]) -> exp.Select:
@@ -81,19 +71,9 @@ def read_table(spool: Any, fields: Sequence[ResultField]) -> ArrowTable:
 
 
 def _to_wire_field(field: ResultField) -> postgres_types.WireField:
-    oid = _OIDS.get(field.type)
-    if oid is not None:
-        return postgres_types.make_wire_field(field.name, oid, category="", size=(None, None))
-    return postgres_types.WireField(
-        field.name, Kind.TEXT, pa.string(), pa.string(), lambda value: exp.cast(value, "TEXT")
-    )
-
-
-_OIDS: Mapping[str, int] = {
-    name: oid
-    for oid, name in _NAMES.items()
-    if name not in ("numeric", "bytea", "interval", "json", "uuid", "varchar") and oid != 26
-}
+    # Numbers without a declared scale are exact as texts only.
+    oid = TEXT.oid if field.type == "numeric" else client_type(field.type).oid
+    return postgres_types.make_wire_field(field.name, oid, category="", size=(None, None))
 
 
 def _convert_column(column: Any, field: ResultField) -> Any:
@@ -119,9 +99,7 @@ def _parse_decimals(column: Any, field: ResultField) -> Any:
         scale = _longest_text(pc.replace_substring_regex(digits, r"^[0-9]*\.?", ""))
         if whole + scale > _MOST_DIGITS:
             raise statement_failure("22003", "a numeric value has more digits than can be returned")
-        precision = max(whole + scale, 1)
-        make = pa.decimal128 if precision <= 38 else pa.decimal256
-        wanted = make(precision, scale)
+        wanted = decimal_type(max(whole + scale, 1), scale)
     return texts.cast(wanted)
 
 

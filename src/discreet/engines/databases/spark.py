@@ -13,24 +13,11 @@ from discreet.engines.databases.failures import statement_failure, too_many_rows
 from discreet.engines.databases.fields import cast_to_fields
 from discreet.engines.databases.sql_text import query_text
 from discreet.engines.databases.transaction_state import TransactionState
-from discreet.engines.engine import ArrowTable, Kind
-from discreet.engines.spark import Spark, spark_kind, start_spark
+from discreet.engines.engine import ArrowTable
+from discreet.engines.spark import Spark, start_spark
 from discreet.errors import DiscreetError, StatementFailed
 from discreet.sql import build
-
-_TYPES = {
-    "tinyint": "int2",
-    "smallint": "int2",
-    "int": "int4",
-    "bigint": "int8",
-    "float": "float4",
-    "double": "float8",
-    "timestamp": "timestamptz",
-    "timestamp_ntz": "timestamp",
-    "binary": "bytea",
-    "date": "date",
-    "boolean": "bool",
-}
+from discreet.sql.types import FROM_SPARK
 
 
 class ServedSpark:
@@ -178,8 +165,8 @@ def _result_field(name: str, kind: str) -> ResultField:
     if kind.startswith("decimal("):
         precision, scale = kind[8:-1].split(",")
         return ResultField(name, "numeric", int(precision), int(scale))
-    known = _TYPES.get(kind)
-    return ResultField(name, known or ("time" if spark_kind(kind) is Kind.TIME else "text"))
+    known = FROM_SPARK.get(kind.partition("(")[0], "text")
+    return ResultField(name, "text" if known in ("varchar", "bpchar") else known)
 
 
 def _plain_query(query: exp.Query, fields: Sequence[ResultField]) -> exp.Query:

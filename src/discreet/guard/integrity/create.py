@@ -19,8 +19,8 @@ from discreet.guard.access.authority import (
 )
 from discreet.guard.integrity.conditions import compile_condition
 from discreet.sql import build
+from discreet.sql.types import LETTERS, parse_modified_type
 
-_LETTERS = (exp.DataType.Type.VARCHAR, exp.DataType.Type.CHAR, exp.DataType.Type.BPCHAR)
 _NUMBERS_ITSELF = (
     exp.DataType.Type.SERIAL,
     exp.DataType.Type.BIGSERIAL,
@@ -79,7 +79,7 @@ def engine_column_type(column: RelationColumn, dialect: str) -> exp.DataType:
     if kind.this == exp.DataType.Type.DECIMAL and not kind.expressions:
         # Without precision it is any number for PostgreSQL only; DuckDB would keep three digits.
         return exp.DataType.build("DECIMAL(38, 10)")
-    return exp.DataType.build("TEXT") if kind.this in _LETTERS else kind
+    return exp.DataType.build("TEXT") if kind.this in LETTERS else kind
 
 
 def engine_default(
@@ -124,11 +124,11 @@ def _check(text: str, relation: Relation, dialect: str) -> exp.Expr:
 def _length_checks(relation: Relation) -> Iterator[exp.Expr]:
     """DuckDB keeps texts of any length."""
     for column in relation.columns:
-        kind = exp.DataType.build(column.type, dialect="postgres")
-        if kind.this in _LETTERS and kind.expressions:
+        limit = parse_modified_type(column.type).length_limit
+        if limit is not None:
             length = exp.Length(this=build.column(column.name))
-            limit = kind.expressions[0].this.copy()
-            yield exp.CheckColumnConstraint(this=exp.LTE(this=length, expression=limit))
+            fits = exp.LTE(this=length, expression=build.number(limit))
+            yield exp.CheckColumnConstraint(this=fits)
 
 
 def _unique_constraint(columns: Sequence[str]) -> exp.Expr:

@@ -23,7 +23,7 @@ from discreet.guard.access.authority import (
     Subject,
 )
 from discreet.guard.integrity.conditions import compile_condition
-from discreet.guard.levels.draft import LETTERS, WriteDraft, new_rows, old_rows
+from discreet.guard.levels.draft import WriteDraft, new_rows, old_rows
 from discreet.guard.levels.read import visible
 from discreet.guard.levels.trees import (
     alias_in_place,
@@ -36,6 +36,7 @@ from discreet.guard.levels.trees import (
     select_ones,
 )
 from discreet.sql import build
+from discreet.sql.types import parse_modified_type
 
 _ROW = "row"
 _KEPT = 256  # cached conditions
@@ -117,13 +118,12 @@ def _no_missing(draft: WriteDraft) -> Iterator[Rule]:
 def _length_rules(draft: WriteDraft) -> Iterator[Rule]:
     relation = draft.sight.relation
     for column in relation.columns:
-        kind = exp.DataType.build(column.type, dialect="postgres")
-        if column.name not in draft.changed or kind.this not in LETTERS or not kind.expressions:
+        limit = parse_modified_type(column.type).length_limit
+        if column.name not in draft.changed or limit is None:
             continue
-        limit = kind.expressions[0].this.copy()
         # Blanks at the end are cut, as PostgreSQL does.
         text = exp.Trim(this=draft.cell("w", column.name), position="TRAILING")
-        too_long = exp.GT(this=exp.Length(this=text), expression=limit)
+        too_long = exp.GT(this=exp.Length(this=text), expression=build.number(limit))
         yield (
             select_ones(draft.table(), too_long),
             StatementFailed("22001", f"value too long for type {column.type}"),

@@ -32,10 +32,10 @@ from discreet.guard.levels.trees import (
     select_where,
 )
 from discreet.sql import build
+from discreet.sql.types import LETTERS
 
 Verb = Literal["INSERT", "UPDATE", "DELETE"]
 FIRST = "first"  # whether a row of a draft is the first one of its entity
-LETTERS = (exp.DataType.Type.VARCHAR, exp.DataType.Type.CHAR, exp.DataType.Type.BPCHAR)
 _NAME = "_mls_draft"  # one per connection, dropped before the next draft
 
 

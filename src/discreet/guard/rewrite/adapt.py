@@ -12,8 +12,8 @@ from discreet.guard.rewrite.expressions import BYTES
 from discreet.guard.rewrite.functions import is_aggregate_call
 from discreet.guard.rewrite.literals import plain_interval, read_bytes
 from discreet.sql import build
+from discreet.sql.types import LETTERS
 
-_LETTERS = (exp.DataType.Type.VARCHAR, exp.DataType.Type.CHAR, exp.DataType.Type.BPCHAR)
 _WIDE = {"int8": "DECIMAL(38, 0)", "int2": "BIGINT", "int4": "BIGINT"}
 SUMMED = "sum of"  # meta of a sum: the kind of what is summed
 
@@ -78,7 +78,7 @@ def _adapt_cast(node: exp.Expr, _dialect: str) -> None:
     if kind.this == exp.DataType.Type.DECIMAL and not kind.expressions:
         # Without precision it is any number for PostgreSQL only.
         node.set("to", exp.DataType.build("DECIMAL(38, 10)"))
-    elif kind.this in _LETTERS:
+    elif kind.this in LETTERS:
         length = kind.expressions[0].this if kind.expressions else None
         node.set("to", exp.DataType.build("TEXT"))
         if node.meta.get(BYTES):

@@ -9,78 +9,36 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from discreet.errors import StatementFailed
+from discreet.sql.types import ALIASES, SERIALS, TYPES
 
 UNKNOWN = "unknown"  # a quoted literal or NULL, which takes the type of its context
 
-# The category of each kind: values of one category can be compared.
+_NUMBERS = ("int2", "int4", "int8", "numeric", "float4", "float8")
+# The common kind of two values of one category: the later of the two.
+_RANKS = (*_NUMBERS, *("bpchar", "varchar", "text", "date", "timestamp", "timestamptz"))
+# The category of each kind: values of one category can be compared, which is less than PostgreSQL's.
 CATEGORIES: Mapping[str, str] = {
-    **dict.fromkeys(("int2", "int4", "int8", "numeric", "float4", "float8"), "N"),
-    **dict.fromkeys(("text", "varchar", "bpchar"), "S"),
-    **dict.fromkeys(("date", "timestamp", "timestamptz"), "D"),
-    "bool": "B",
+    **{name: TYPES[name].category for name in (*_RANKS, "bool", "uuid")},
     "time": "T",
     "interval": "I",
-    "uuid": "U",
     "bytea": "Y",
     "json": "J",
 }
 WHOLE = ("int2", "int4", "int8")
-# The common kind of two values of one category: the later of the two.
-_RANKS = (
-    *("int2", "int4", "int8", "numeric", "float4", "float8"),
-    *("bpchar", "varchar", "text", "date", "timestamp", "timestamptz"),
-)
-_LONG_NAMES = {
-    "int2": "smallint",
-    "int4": "integer",
-    "int8": "bigint",
-    "float4": "real",
-    "float8": "double precision",
-    "bool": "boolean",
-    "varchar": "character varying",
-    "bpchar": "character",
-    "time": "time without time zone",
-    "timestamp": "timestamp without time zone",
-    "timestamptz": "timestamp with time zone",
-}
-_ALIASES = {
-    **{long: short for short, long in _LONG_NAMES.items()},
-    **dict.fromkeys(("int", "serial", "serial4"), "int4"),
-    **dict.fromkeys(("bigserial", "serial8"), "int8"),
-    **dict.fromkeys(("smallserial", "serial2"), "int2"),
-    **dict.fromkeys(("decimal", "dec"), "numeric"),
-    **dict.fromkeys(("float", "double"), "float8"),
-    "string": "text",
-    "char": "bpchar",
-    "blob": "bytea",
+# Types that are read as another one, and names that other engines give to types.
+_READ_AS = {"name": "text", "jsonb": "json"}
+_NAMES = {
+    **ALIASES,
+    **SERIALS,
     "jsonb": "json",
+    "double": "float8",
+    "string": "text",
+    "blob": "bytea",
 }
-_T = exp.DataType.Type
 _DATA_TYPES: Mapping[object, str] = {
-    _T.BOOLEAN: "bool",
-    _T.SMALLINT: "int2",
-    _T.INT: "int4",
-    _T.BIGINT: "int8",
-    _T.FLOAT: "float4",
-    _T.DOUBLE: "float8",
-    _T.DECIMAL: "numeric",
-    _T.TEXT: "text",
-    _T.VARCHAR: "varchar",
-    _T.NAME: "text",
-    _T.CHAR: "bpchar",
-    _T.BPCHAR: "bpchar",
-    _T.DATE: "date",
-    _T.TIME: "time",
-    _T.TIMESTAMP: "timestamp",
-    _T.TIMESTAMPTZ: "timestamptz",
-    _T.INTERVAL: "interval",
-    _T.UUID: "uuid",
-    _T.VARBINARY: "bytea",
-    _T.JSON: "json",
-    _T.JSONB: "json",
-}
-_WRITTEN = {kind: data_type for data_type, kind in reversed(_DATA_TYPES.items())} | {
-    "text": _T.TEXT
+    tree: _READ_AS.get(name, name)
+    for name in (*CATEGORIES, *_READ_AS)
+    for tree in TYPES[name].elsewhere.trees
 }
 # Explicit casts between categories, beside those from and to text.
 _CASTS = frozenset({("N", "B"), ("B", "N"), ("D", "T"), ("T", "I"), ("I", "T"), ("S", "S")})
@@ -106,7 +64,7 @@ def kind_named(name: str) -> str | None:
     """
     bare = re.sub(r"\s*\([^)]*\)", "", name.strip().lower())
     bare = re.sub(r"\s+", " ", bare)
-    kind = _ALIASES.get(bare, bare)
+    kind = _NAMES.get(bare, bare)
     return kind if kind in CATEGORIES else None
 
 
@@ -124,12 +82,13 @@ def kind_of_cast(data_type: exp.Expr) -> str:
 
 def data_type(kind: str) -> exp.DataType:
     """Return the type of a kind, for casts."""
-    return exp.DataType(this=_WRITTEN[kind], nested=False)
+    return exp.DataType(this=TYPES[kind].elsewhere.trees[0], nested=False)
 
 
 def long_name(kind: str | None) -> str:
     """Return PostgreSQL's name of a kind in messages."""
-    return _LONG_NAMES.get(kind or UNKNOWN, kind or UNKNOWN)
+    known = TYPES.get(kind or UNKNOWN)
+    return known.long_name if known else str(kind)
 
 
 def category(kind: str | None) -> str | None:

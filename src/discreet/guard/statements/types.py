@@ -2,39 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from discreet.errors import StatementFailed
 from discreet.guard.statements.cursor import StatementCursor
+from discreet.sql.types import TYPES
 
-# Longest first where one begins like another.
-_NAMES: tuple[tuple[tuple[str, ...], str], ...] = (
-    (("double", "precision"), "double precision"),
-    (("character", "varying"), "character varying"),
-    (("timestamp", "with", "time", "zone"), "timestamptz"),
-    (("timestamp", "without", "time", "zone"), "timestamp"),
-    (("time", "without", "time", "zone"), "time"),
-    *(
-        ((word,), name)
-        for name, words in {
-            "boolean": ("bool", "boolean"),
-            "smallint": ("int2", "smallint"),
-            "integer": ("int4", "int", "integer"),
-            "bigint": ("int8", "bigint"),
-            "real": ("float4", "real"),
-            "double precision": ("float8",),
-            "numeric": ("numeric", "decimal", "dec"),
-            "text": ("text",),
-            "character varying": ("varchar",),
-            "bytea": ("bytea",),
-            "date": ("date",),
-            "time": ("time",),
-            "timestamp": ("timestamp",),
-            "timestamptz": ("timestamptz",),
-            "interval": ("interval",),
-            "uuid": ("uuid",),
-            "json": ("json",),
-        }.items()
-        for word in words
+# The name of a column's type, by pg_type's: without what would come after a precision.
+COLUMN_TYPES: Mapping[str, str] = {
+    **{
+        name: TYPES[name].long_name
+        for name in (
+            *("bool", "int2", "int4", "int8", "float4", "float8", "numeric", "text", "varchar"),
+            *("bytea", "date", "interval", "uuid", "json"),
+        )
+    },
+    **{name: name for name in ("time", "timestamp", "timestamptz")},
+}
+# Longest first, where one begins like another.
+_NAMES = sorted(
+    (
+        (tuple(written.split()), shown)
+        for name, shown in COLUMN_TYPES.items()
+        for written in {name, TYPES[name].long_name, *TYPES[name].elsewhere.aliases}
     ),
+    key=lambda pair: -len(pair[0]),
 )
 
 _INSTEAD = {

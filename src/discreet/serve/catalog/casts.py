@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -18,8 +17,9 @@ from discreet.serve.catalog.calls import (
 )
 from discreet.serve.catalog.lookups import require_registered_oid
 from discreet.serve.catalog.sources import type_of
-from discreet.serve.catalog.standard import NUMBERED, REGISTERED, types
+from discreet.serve.catalog.standard import NUMBERED, REGISTERED
 from discreet.serve.catalog.syntax import array_items, is_array, type_name
+from discreet.sql.types import TYPES
 
 if TYPE_CHECKING:
     from discreet.serve.catalog.calls import CallRewriter
@@ -28,27 +28,7 @@ if TYPE_CHECKING:
 _TEXTS = frozenset(
     {"text", "varchar", "bpchar", "name", "char", "cstring", "unknown", "pg_node_tree", "aclitem"}
 )
-_KEPT: Mapping[str, str] = {
-    "bool": "BOOLEAN",
-    "int2": "SMALLINT",
-    "int4": "INTEGER",
-    "int8": "BIGINT",
-    "float4": "FLOAT",
-    "float8": "DOUBLE",
-    "numeric": "DECIMAL(38, 6)",
-    "date": "DATE",
-    "time": "TIME",
-    "timestamp": "TIMESTAMP",
-    "timestamptz": "TIMESTAMPTZ",
-    "interval": "INTERVAL",
-    "uuid": "UUID",
-    "json": "JSON",
-    "bytea": "BLOB",
-    **dict.fromkeys(_TEXTS, "VARCHAR"),
-    **dict.fromkeys(NUMBERED, "UINTEGER"),
-    "int2vector": "SMALLINT[]",
-    "oidvector": "UINTEGER[]",
-}
+_NUMERIC = "DECIMAL(38, 6)"
 
 
 def duck_type(name: str) -> str:
@@ -59,12 +39,9 @@ def duck_type(name: str) -> str:
     """
     if is_array(name):
         return f"{duck_type(name[1:])}[]"
-    found = _KEPT.get(name)
-    if found is None and name in types():
-        return "VARCHAR"
-    if found is None:
+    if name not in TYPES:
         raise StatementFailed("42704", f'type "{name}" does not exist')
-    return found
+    return _NUMERIC if name == "numeric" else next(iter(TYPES[name].elsewhere.duckdb), "VARCHAR")
 
 
 @dataclass
@@ -178,4 +155,4 @@ def array_of(literal: str, kind: str) -> exp.Expr:
 
 def _decimal_type(to: exp.Expr) -> str:
     digits = [each.name for each in to.expressions]
-    return f"DECIMAL({', '.join(digits)})" if digits else _KEPT["numeric"]
+    return f"DECIMAL({', '.join(digits)})" if digits else _NUMERIC

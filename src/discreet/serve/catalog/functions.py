@@ -16,8 +16,7 @@ from discreet.serve.catalog.lookups import (
     find_registered_oid,
     require_registered_oid,
 )
-from discreet.serve.catalog.standard import types_by_oid
-from discreet.serve.catalog.type_names import format_type
+from discreet.sql.types import BY_OID, format_type
 
 if TYPE_CHECKING:
     from discreet.serve.catalog.snapshot import CatalogSnapshot
@@ -128,7 +127,7 @@ def _table_is_visible(snapshot: CatalogSnapshot) -> Implementation:
 
 
 def _type_is_visible(_: CatalogSnapshot) -> Implementation:
-    return lambda oid: True if oid in types_by_oid() else None
+    return lambda oid: True if oid in BY_OID else None
 
 
 def _show_function(kind: str) -> CatalogFunction:

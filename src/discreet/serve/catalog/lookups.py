@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from discreet.errors import StatementFailed
 from discreet.serve.catalog.constraints import quote_identifier
-from discreet.serve.catalog.standard import SYSTEM, function_rows, types_by_oid
-from discreet.serve.catalog.type_names import format_type, parse_known_type
+from discreet.serve.catalog.standard import SYSTEM, function_rows
+from discreet.sql.types import BY_OID, format_type, parse_known_type
 
 if TYPE_CHECKING:
     from discreet.serve.catalog.snapshot import CatalogSnapshot
@@ -98,7 +98,7 @@ def show_class(snapshot: CatalogSnapshot, oid: int, path: Path) -> str:
 
 def show_type(_: CatalogSnapshot, oid: int, __: Path) -> str:
     """Return the name of a type."""
-    known = oid == 0 or oid in types_by_oid()
+    known = oid == 0 or oid in BY_OID
     return format_type(oid, None) or "-" if known else str(oid)
 
 

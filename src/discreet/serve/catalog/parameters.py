@@ -11,8 +11,9 @@ from sqlglot import exp
 
 from discreet.errors import StatementFailed
 from discreet.serve.catalog.sources import type_of
-from discreet.serve.catalog.standard import REGISTERED, types
+from discreet.serve.catalog.standard import REGISTERED
 from discreet.serve.catalog.syntax import fold_identifiers, is_array, type_name
+from discreet.sql.types import TYPES
 
 _MOST = 65535
 _COMPARED = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.NullSafeEQ, exp.NullSafeNEQ)
@@ -61,7 +62,7 @@ def _by_place(node: exp.Expr) -> str | None:
 
 def _client_type(kind: str | None) -> str | None:
     """Return a type as reported to clients: OID alias types are given by name."""
-    if kind is None or kind not in types():
+    if kind is None or kind not in TYPES:
         return None
     if is_array(kind):
         element = _client_type(kind[1:])

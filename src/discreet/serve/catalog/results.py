@@ -10,29 +10,12 @@ from discreet.engines.databases.database import ResultField
 from discreet.engines.engine import ArrowTable
 from discreet.errors import StatementFailed
 from discreet.serve.catalog.syntax import is_array
+from discreet.sql.types import FROM_DUCKDB
 
 if TYPE_CHECKING:
     from discreet.serve.catalog.translate import TranslatedQuery
 
-_TYPES = {
-    "BOOLEAN": "bool",
-    "TINYINT": "int2",
-    "SMALLINT": "int2",
-    "INTEGER": "int4",
-    "BIGINT": "int8",
-    "HUGEINT": "int8",
-    "UINTEGER": "oid",
-    "FLOAT": "float4",
-    "DOUBLE": "float8",
-    "BLOB": "bytea",
-    "DATE": "date",
-    "TIME": "time",
-    "TIMESTAMP": "timestamp",
-    "TIMESTAMP WITH TIME ZONE": "timestamptz",
-    "INTERVAL": "interval",
-    "UUID": "uuid",
-    "JSON": "json",
-}
+_TYPES = {**FROM_DUCKDB, "UINTEGER": "oid", "HUGEINT": "int8"}
 # Types of texts and numbers that are the same type in DuckDB.
 _OWN = {"VARCHAR": {"name", "char", "varchar"}, "UINTEGER": {"xid"}}
 _VECTORS = ("int2vector", "oidvector")

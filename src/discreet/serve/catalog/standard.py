@@ -54,22 +54,6 @@ class SystemRelation:
         return next((column for column in self.columns if column.name == name), None)
 
 
-@dataclass(frozen=True)
-class CatalogType:
-    """A row of pg_type, as far as it is used."""
-
-    oid: int
-    name: str
-    array: int
-    element: int
-    length: int
-    category: str
-    collation: int
-    by_value: bool
-    alignment: str
-    storage: str
-
-
 def _read(name: str) -> list[dict[str, str]]:
     text = (files("discreet") / "data" / "catalog" / f"{name}.csv").read_text("utf-8")
     return list(csv.DictReader(text.splitlines()))
@@ -134,36 +118,6 @@ def operator_class_rows() -> tuple[Row, ...]:
     return tuple(
         {**common, **_parse_row(row, relation="pg_opclass")} for row in _read("operator_classes")
     )
-
-
-@cache
-def types() -> Mapping[str, CatalogType]:
-    """Return the types by the name that pg_type has.
-
-    >>> types()["int4"].oid, types()["_int4"].element
-    (23, 23)
-    """
-    return {
-        row["typname"]: CatalogType(
-            int(row["oid"]),
-            row["typname"],
-            int(row["typarray"]),
-            int(row["typelem"]),
-            int(row["typlen"]),
-            row["typcategory"],
-            int(row["typcollation"]),
-            row["typbyval"] == "t",
-            row["typalign"],
-            row["typstorage"],
-        )
-        for row in _read("types")
-    }
-
-
-@cache
-def types_by_oid() -> Mapping[int, CatalogType]:
-    """Return the types by OID."""
-    return {each.oid: each for each in types().values()}
 
 
 @cache

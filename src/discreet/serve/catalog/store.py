@@ -19,8 +19,9 @@ from discreet.guard.access.authority import Authority
 from discreet.serve.catalog.functions import FUNCTIONS
 from discreet.serve.catalog.rows.produce import catalog_columns, catalog_rows
 from discreet.serve.catalog.snapshot import CatalogSnapshot
-from discreet.serve.catalog.standard import INFORMATION, NUMBERED, SYSTEM, types
+from discreet.serve.catalog.standard import INFORMATION, NUMBERED, SYSTEM
 from discreet.serve.catalog.visibility import RoleVisibility
+from discreet.sql.types import BY_OID, TYPES, arrow_type
 
 if TYPE_CHECKING:
     import duckdb
@@ -161,24 +162,16 @@ def catalog_arrow_type(name: str) -> Any:
     """Return the stored type of a column of the catalog."""
     import pyarrow as pa
 
-    known = types().get(name)
-    if known is not None and known.category == "A" and name not in ("int2vector", "oidvector"):
-        return pa.list_(catalog_arrow_type(name.removeprefix("_")))
-    kept = {
-        "bool": pa.bool_(),
-        "int2": pa.int16(),
-        "int4": pa.int32(),
-        "int8": pa.int64(),
-        "float4": pa.float32(),
-        "float8": pa.float64(),
-        "numeric": pa.decimal128(38, 6),
-        "timestamptz": pa.timestamp("us", "UTC"),
-        "int2vector": pa.list_(pa.int16()),
-        "oidvector": pa.list_(pa.uint32()),
-    }
-    if name in kept:
-        return kept[name]
-    return pa.uint32() if name in NUMBERED else pa.string()
+    known = TYPES.get(name)
+    if known is not None and known.category == "A":
+        return pa.list_(catalog_arrow_type(BY_OID[known.element].name))
+    if name == "numeric":
+        return pa.decimal128(38, 6)
+    return arrow_type(name) if name in _STORED else pa.string()
+
+
+# All other values are stored as text.
+_STORED = NUMBERED | {"bool", "int2", "int4", "int8", "float4", "float8", "timestamptz"}
 
 
 def _translate_duckdb_error(error: duckdb.Error) -> StatementFailed:

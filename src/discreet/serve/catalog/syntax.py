@@ -6,8 +6,7 @@ import re
 
 from sqlglot import exp
 
-from discreet.serve.catalog.standard import types_by_oid
-from discreet.serve.catalog.type_names import parse_known_type
+from discreet.sql.types import parse_known_type
 
 
 def type_name(to: exp.Expr) -> str:
@@ -24,7 +23,7 @@ def type_name(to: exp.Expr) -> str:
         return "char"
     bare = re.sub(r'^"?pg_catalog"?\.', "", text, flags=re.IGNORECASE).lower()
     known = parse_known_type(bare)
-    return types_by_oid()[known.oid].name if known else bare
+    return known.name if known else bare
 
 
 def is_array(name: str) -> bool:

@@ -19,10 +19,10 @@ from discreet.serve.gateway.encrypted_columns import (
     DIALECT,
     INDEX,
     encrypted_value_type,
-    text_length_limit,
 )
 from discreet.serve.gateway.out_of_engine import OutOfEngine
 from discreet.sql import build
+from discreet.sql.types import parse_modified_type
 
 _AS_TEXT = ("uuid", "json")
 
@@ -129,7 +129,7 @@ class SessionCiphers:
                 key,
                 place=ColumnLocation(".".join(relation.key), column.name),
                 kind=encrypted_value_type(column),
-                longest=text_length_limit(column),
+                longest=parse_modified_type(column.type).length_limit,
             )
         return self._slots[mark]
 

@@ -24,6 +24,7 @@ from discreet.guard.rewrite.authorize import authorize_condition, authorize_quer
 from discreet.guard.rewrite.policies import check_rule
 from discreet.guard.statements import objects, rights
 from discreet.guard.statements.statement import Statement
+from discreet.guard.statements.types import COLUMN_TYPES
 from discreet.serve.catalog.visibility import RoleVisibility
 from discreet.serve.gateway import anonymized_views, column_encryption, engine_effects
 from discreet.serve.gateway.audit import AuditDraft
@@ -217,18 +218,7 @@ def _require_known(session: SessionState, relations: Iterable[Relation]) -> None
 def _type_name(field: ResultField) -> str:
     if field.type == "numeric" and field.precision is not None:
         return f"numeric({field.precision},{field.scale or 0})"
-    return _LONG.get(field.type, field.type)
-
-
-_LONG = {
-    "int2": "smallint",
-    "int4": "integer",
-    "int8": "bigint",
-    "float4": "real",
-    "float8": "double precision",
-    "bool": "boolean",
-    "varchar": "character varying",
-}
+    return COLUMN_TYPES.get(field.type, field.type)
 
 
 def _fill_table(

@@ -2,39 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
-from sqlglot import exp
 
 from discreet.errors import StatementFailed
 from discreet.guard.access.authority import Relation, RelationColumn
 from discreet.guard.integrity.create import engine_column_type
 from discreet.guard.rewrite.kinds import kind_named
+from discreet.sql.types import arrow_type
 
 INDEX = "__index"  # suffix of the name of a column's blind index
 DIALECT = "duckdb"  # where cells are decrypted
-_LETTERS = (exp.DataType.Type.VARCHAR, exp.DataType.Type.CHAR, exp.DataType.Type.BPCHAR)
-_KINDS: Mapping[str, Any] = {
-    "bool": pa.bool_(),
-    "int2": pa.int16(),
-    "int4": pa.int32(),
-    "int8": pa.int64(),
-    "float4": pa.float32(),
-    "float8": pa.float64(),
-    "text": pa.string(),
-    "varchar": pa.string(),
-    "bpchar": pa.string(),
-    "uuid": pa.string(),
-    "json": pa.string(),
-    "bytea": pa.binary(),
-    "date": pa.date32(),
-    "time": pa.time64("us"),
-    "timestamp": pa.timestamp("us"),
-    "timestamptz": pa.timestamp("us", "UTC"),
-}
 
 
 def has_cells(relation: Relation) -> bool:
@@ -66,12 +46,7 @@ def encrypted_value_type(column: RelationColumn) -> Any:
         size = engine_column_type(column, DIALECT).expressions
         numbers = [int(item.name) for item in size]
         return pa.decimal128(numbers[0], numbers[1] if len(numbers) > 1 else 0)
-    if kind is None or kind not in _KINDS:
+    found = arrow_type(kind) if kind is not None else None
+    if found is None:
         raise StatementFailed("0A000", f"values of type {column.type} cannot be encrypted")
-    return _KINDS[kind]
-
-
-def text_length_limit(column: RelationColumn) -> int | None:
-    """Return the most characters of a text column, None if it has no limit."""
-    kind = exp.DataType.build(column.type, dialect="postgres")
-    return int(kind.expressions[0].name) if kind.this in _LETTERS and kind.expressions else None
+    return found

@@ -39,6 +39,7 @@ from discreet.serve.gateway.curator_pool import CuratorPool, is_lost
 from discreet.serve.gateway.variables import SessionVariables
 from discreet.serve.session import Notice
 from discreet.sql import build
+from discreet.sql.types import arrow_type
 
 PolicyPart = TypeVar("PolicyPart", model.Policy | None, model.TablePolicy | None)
 
@@ -356,13 +357,7 @@ def _widest_error(errors: Sequence[Any]) -> float | None:
 
 def cast_answer(table: ArrowTable, fields: Sequence[ResultField]) -> ArrowTable:
     """Return the answer's columns in the types that were described before."""
-    wanted = {
-        "text": "string",
-        "int8": "int64",
-        "float8": "float64",
-        "bool": "bool",
-        "date": "date32",
-    }
+    wanted = {name: arrow_type(name) for name in ("text", "int8", "float8", "bool", "date")}
     try:
         columns = [
             column.cast(wanted[field.type]) if field.type in wanted else column

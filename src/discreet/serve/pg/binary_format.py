@@ -18,7 +18,7 @@ from discreet.serve.pg.text_format import (
     microseconds_of,
     plain_array,
 )
-from discreet.serve.pg.types import element_of, type_named
+from discreet.sql.types import client_type
 
 _LAYOUTS = {
     "int2": ">i2",
@@ -45,7 +45,7 @@ def column_binary(array: Array, name: str) -> Array:
     if pa.types.is_null(array.type):
         return pa.nulls(len(array), pa.binary())
     if name.endswith("[]"):
-        return _by_cell(array, lambda cell: _binary_array(cell, element_of(name)))
+        return _by_cell(array, lambda cell: _binary_array(cell, name.removesuffix("[]")))
     if name in _LAYOUTS:
         return _binary_numbers(array, name)
     writer = _WRITERS.get(name)
@@ -172,7 +172,7 @@ def _uuid_cell(cell: bytes | str) -> bytes:
 def _binary_array(cell: list[Any], element: str) -> bytes:
     import pyarrow as pa
 
-    oid = type_named(element).oid
+    oid = client_type(element).oid
     if not cell:
         return struct.pack("!iiI", 0, 0, oid)
     items = column_binary(pa.array(cell), element).to_pylist()

@@ -21,8 +21,8 @@ from discreet.serve.pg.parameters import decode_parameter
 from discreet.serve.pg.portals import Portal, expand_formats, find_deallocated, require_same_types
 from discreet.serve.pg.rows import data_rows
 from discreet.serve.pg.temporal import zone_named
-from discreet.serve.pg.types import type_name_of
 from discreet.serve.session import Outcome, PreparedStatement, Session
+from discreet.sql.types import client_type_name
 
 _LOG = logging.getLogger(__name__)
 # After a failure among these, everything up to Sync is skipped.
@@ -194,7 +194,7 @@ class MessageHandler:
 
     def _parse(self, body: Body) -> bytes:
         name, text = body.text(), body.text()
-        declared = [type_name_of(body.uint32()) for _ in range(body.int16())]
+        declared = [client_type_name(body.uint32()) for _ in range(body.int16())]
         body.end()
         if not name:
             self._statements.pop("", None)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from discreet.engines.databases.database import ResultField
 from discreet.errors import StatementFailed
-from discreet.serve.pg.types import modifier, type_named
+from discreet.sql.types import client_type, numeric_modifier
 
 PROTOCOL_3_0 = 3 << 16
 CANCEL_REQUEST = 1234 << 16 | 5678
@@ -153,17 +153,23 @@ def row_description(fields: Sequence[ResultField], formats: Sequence[int]) -> by
     """Return RowDescription; `formats` has one entry per column, 0 for text and 1 for binary."""
     parts = [_UINT16.pack(len(fields))]
     for field, form in zip(fields, formats, strict=True):
-        kind = type_named(field.type)
+        kind = client_type(field.type)
         parts.append(encode_cstring(field.name))
         parts.append(
-            _COLUMN.pack(field.table, field.place, kind.oid, kind.size, modifier(field), form)
+            _COLUMN.pack(field.table, field.place, kind.oid, kind.size, _type_modifier(field), form)
         )
     return message(b"T", b"".join(parts))
 
 
+def _type_modifier(field: ResultField) -> int:
+    if field.type != "numeric" or field.precision is None:
+        return -1
+    return numeric_modifier(field.precision, field.scale or 0)
+
+
 def parameter_description(types: Iterable[str]) -> bytes:
     """Return ParameterDescription."""
-    oids = [_UINT32.pack(type_named(name).oid) for name in types]
+    oids = [_UINT32.pack(client_type(name).oid) for name in types]
     return message(b"t", _UINT16.pack(len(oids)) + b"".join(oids))
 
 

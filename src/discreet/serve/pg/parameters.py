@@ -13,7 +13,7 @@ from discreet.errors import StatementFailed
 from discreet.guard.rewrite.literals import plain_interval, read_bytes
 from discreet.serve.pg import temporal
 from discreet.serve.pg.messages import Body, utf8
-from discreet.serve.pg.types import INTEGERS, element_of, type_named
+from discreet.sql.types import CLIENT_TYPES, INTEGERS, client_type
 
 _INTEGER = re.compile(r"\s*[+-]?\d{1,40}\s*", re.ASCII)
 _NUMBER = re.compile(r"\s*[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d{1,6})?\s*", re.ASCII)
@@ -41,7 +41,7 @@ def decode_parameter(data: bytes | None, name: str, *, binary: bool, zone: tzinf
     """
     if data is None:
         return None
-    name = type_named(name).name
+    name = name if name in CLIENT_TYPES else "text"
     if binary:
         return _from_binary(data, name)
     return _from_text(utf8(data), name, zone)
@@ -49,16 +49,16 @@ def decode_parameter(data: bytes | None, name: str, *, binary: bool, zone: tzinf
 
 def _invalid_input(name: str) -> StatementFailed:
     sqlstate = "22007" if name in (*_TEMPORAL, "interval") else "22P02"
-    return StatementFailed(sqlstate, f"invalid input syntax for type {type_named(name).words}")
+    return StatementFailed(sqlstate, f"invalid input syntax for type {client_type(name).long_name}")
 
 
 def _too_large(name: str) -> StatementFailed:
-    return StatementFailed("22003", f"value is out of range for type {type_named(name).words}")
+    return StatementFailed("22003", f"value is out of range for type {client_type(name).long_name}")
 
 
 def _from_text(text: str, name: str, zone: tzinfo) -> object:
     if name.endswith("[]"):
-        return _array_from_text(text, element_of(name), zone)
+        return _array_from_text(text, name.removesuffix("[]"), zone)
     if name in INTEGERS:
         return _parse_integer(text, name)
     if name in _TEMPORAL:
@@ -143,7 +143,7 @@ _TEXT_READERS: dict[str, Callable[[str], object]] = {
 
 def _from_binary(data: bytes, name: str) -> object:
     if name.endswith("[]"):
-        return _array_from_binary(data, element_of(name))
+        return _array_from_binary(data, name.removesuffix("[]"))
     reader = _BINARY_READERS.get(name)
     if reader is None:
         return utf8(data)

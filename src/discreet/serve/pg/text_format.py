@@ -8,7 +8,6 @@ from typing import Any, TypeAlias
 from uuid import UUID
 
 from discreet.serve.pg import temporal
-from discreet.serve.pg.types import element_of
 
 Array: TypeAlias = Any  # of pyarrow, which has no types
 
@@ -36,7 +35,7 @@ def column_text(array: Array, name: str, *, zone: str = "UTC") -> Array:
     if pa.types.is_null(array.type):
         return pa.nulls(len(array), pa.string())
     if name.endswith("[]") or pa.types.is_nested(array.type):
-        return _by_cell(array, lambda cell: nested_text(cell, element_of(name)))
+        return _by_cell(array, lambda cell: nested_text(cell, name.removesuffix("[]")))
     if name == "timestamptz":
         return _timestamptz_text(array, zone)
     return _WRITERS.get(name, _text_cells)(array)

@@ -8,15 +8,8 @@ from typing import TYPE_CHECKING
 from discreet.guard.access.acl import table_default
 from discreet.guard.access.authority import COLUMN_PRIVILEGES, Privilege
 from discreet.serve.catalog.rows.relations import is_view
-from discreet.serve.catalog.standard import SCHEMAS, Row, system_relations, types_by_oid
-from discreet.serve.catalog.type_names import (
-    ModifiedType,
-    format_type,
-    length_limit,
-    parse_modified_type,
-    precision,
-    seconds_precision,
-)
+from discreet.serve.catalog.standard import SCHEMAS, Row, system_relations
+from discreet.sql.types import BY_OID, ModifiedType, format_type, parse_modified_type
 
 if TYPE_CHECKING:
     from discreet.serve.catalog.snapshot import CatalogSnapshot
@@ -80,19 +73,19 @@ def information_columns(snapshot: CatalogSnapshot) -> Iterator[Row]:
 
 
 def _type_columns(snapshot: CatalogSnapshot, number: int, of: ModifiedType) -> Row:
-    known = types_by_oid()[of.oid]
-    is_array = known.category == "A" and known.length == -1
-    digits, base, scale = precision(of)
+    known = BY_OID[of.oid]
+    is_array = known.category == "A" and known.size == -1
+    digits, base, scale = of.precision
     return {
         "table_catalog": snapshot.database,
         "ordinal_position": number,
         "data_type": "ARRAY" if is_array else format_type(of.oid, None),
-        "character_maximum_length": length_limit(of),
+        "character_maximum_length": of.length_limit,
         "character_octet_length": _octet_length(of),
         "numeric_precision": digits,
         "numeric_precision_radix": base,
         "numeric_scale": scale,
-        "datetime_precision": seconds_precision(of),
+        "datetime_precision": of.seconds_precision,
         "udt_catalog": snapshot.database,
         "udt_schema": "pg_catalog",
         "udt_name": known.name,
@@ -105,10 +98,9 @@ def _type_columns(snapshot: CatalogSnapshot, number: int, of: ModifiedType) -> R
 
 
 def _octet_length(of: ModifiedType) -> int | None:
-    name = types_by_oid()[of.oid].name
-    if name not in ("text", "varchar", "bpchar"):
+    if of.name not in ("text", "varchar", "bpchar"):
         return None
-    limit = length_limit(of)
+    limit = of.length_limit
     return _MOST_BYTES if limit is None else limit * _WIDEST
 
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from discreet.guard.access.authority import PUBLIC
 from discreet.serve.catalog.definitions import index_definition
-from discreet.serve.catalog.standard import Row, operator_class_rows, types_by_oid
-from discreet.serve.catalog.type_names import parse_modified_type
+from discreet.serve.catalog.standard import Row, operator_class_rows
+from discreet.sql.types import BY_OID, parse_modified_type
 
 if TYPE_CHECKING:
     from discreet.serve.catalog.constraints import Constraint
@@ -80,7 +80,7 @@ def pg_index(snapshot: CatalogSnapshot) -> Iterator[Row]:
             "indisready": True,
             "indislive": True,
             "indkey": [seen.number(column) for column in constraint.columns],
-            "indcollation": [types_by_oid()[each].collation for each in kinds],
+            "indcollation": [BY_OID[each].collation for each in kinds],
             "indclass": [_operator_class(each) for each in kinds],
             "indoption": [0] * count,
         }
@@ -88,7 +88,7 @@ def pg_index(snapshot: CatalogSnapshot) -> Iterator[Row]:
 
 def _operator_class(of: int) -> int:
     # varchar uses the operator class of text.
-    wanted = 25 if types_by_oid()[of].name == "varchar" else of
+    wanted = 25 if BY_OID[of].name == "varchar" else of
     found = (row for row in operator_class_rows() if row["opcintype"] == wanted)
     return next((int(str(row["oid"])) for row in found if row["opcdefault"]), 0)
 

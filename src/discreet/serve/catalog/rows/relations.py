@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from discreet.guard.access.authority import RelationColumn
 from discreet.serve.catalog.rows.acl import items
-from discreet.serve.catalog.standard import Row, system_relations, types_by_oid
-from discreet.serve.catalog.type_names import ModifiedType, parse_modified_type
+from discreet.serve.catalog.standard import Row, system_relations
+from discreet.sql.types import BY_OID, ModifiedType, parse_modified_type
 
 if TYPE_CHECKING:
     from discreet.serve.catalog.snapshot import CatalogSnapshot
@@ -107,15 +107,15 @@ def _visible_column(seen: VisibleRelation, name: str) -> RelationColumn:
 
 
 def _attribute_row(relation: int, number: int, name: str, of: ModifiedType) -> Row:
-    known = types_by_oid()[of.oid]
+    known = BY_OID[of.oid]
     return {
         "attrelid": relation,
         "attname": name,
         "atttypid": of.oid,
         "attstattarget": -1,
-        "attlen": known.length,
+        "attlen": known.size,
         "attnum": number,
-        "attndims": 1 if known.category == "A" and known.length == -1 else 0,
+        "attndims": 1 if known.category == "A" and known.size == -1 else 0,
         "attcacheoff": -1,
         "atttypmod": of.modifier,
         "attbyval": known.by_value,
