@@ -10,6 +10,7 @@ from sqlglot import exp
 from discreet.answer.rows import number_constant
 from discreet.errors import QuestionRefused
 from discreet.sql import build
+from discreet.sql.walk import rewrite_tree
 
 # Functions that read nothing but their arguments. Everything else is refused by name.
 _ALLOWED = (
@@ -63,13 +64,7 @@ def make_query_total(query: exp.Query) -> exp.Query:
 
     Noise makes numbers negative that never are.
     """
-    found = query.copy()
-    # The innermost first: a node that is replaced takes along what was made of those in it.
-    for node in reversed(list(found.walk())):
-        changed = _total_node(node)
-        if changed is not node:
-            node.replace(changed)
-    return found
+    return rewrite_tree(query, _total_node)
 
 
 def _total_node(node: exp.Expr) -> exp.Expr:

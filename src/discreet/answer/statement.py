@@ -9,8 +9,8 @@ from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
 from discreet.errors import InvalidQuestion, QuestionRefused
-from discreet.sql.allowed import extra_clauses
 from discreet.sql.bounded import TooLarge, parse_bounded
+from discreet.sql.walk import AllowList
 
 DIALECT = "duckdb"
 
@@ -109,8 +109,7 @@ def _check_query(tree: exp.Expr) -> exp.Query:
                 "EXPLAIN is a verb of its own here: `discreet explain`, or Curator.explain."
             )
         raise QuestionRefused(f"Only SELECT is answered, not {kind}. Ask for aggregates of rows.")
-    for node in tree.walk():
-        check_clauses(node)
+    _ALLOWED.check(tree)
     return tree
 
 
@@ -119,22 +118,27 @@ def _statement_verb(tree: exp.Expr) -> str:
     return str(tree.this if isinstance(tree, exp.Command) else type(tree).__name__).upper()
 
 
-def check_clauses(node: exp.Expr) -> None:
-    """Refuse a part of a statement that has a clause that is not allowed."""
-    if isinstance(node, exp.SetOperation) and not isinstance(node, exp.Union):
-        raise QuestionRefused("INTERSECT and EXCEPT are not supported. Use WHERE conditions.")
+def _refuse_node(node: exp.Expr) -> QuestionRefused | None:
+    """Return the refusal of a statement or set operation; expressions have a list of their own."""
+    if isinstance(node, exp.SetOperation):
+        return QuestionRefused("INTERSECT and EXCEPT are not supported. Use WHERE conditions.")
     if isinstance(node, (exp.Insert, exp.Update, exp.Delete, exp.Merge, exp.DDL)):
-        raise QuestionRefused("Only SELECT is answered: a question changes nothing.")
-    if isinstance(node, (exp.Limit, exp.Offset)) and not _is_whole(node.expression):
-        raise QuestionRefused("LIMIT and OFFSET take a whole number, such as LIMIT 10.")
-    allowed = _CLAUSES.get(type(node))
-    if allowed is None:
+        return QuestionRefused("Only SELECT is answered: a question changes nothing.")
+    return None
+
+
+def _refuse_clauses(node: exp.Expr, extra: list[str]) -> QuestionRefused:
+    _check_limit(node)
+    called = _CLAUSE_NAMES.get(extra[0], extra[0].strip("_").upper())
+    return QuestionRefused(f"{called} is refused: {_REASONS.get(extra[0], 'it is not supported.')}")
+
+
+def _check_limit(node: exp.Expr) -> None:
+    if not isinstance(node, (exp.Limit, exp.Offset)):
         return
-    for name in extra_clauses(node, allowed):
-        called = _CLAUSE_NAMES.get(name, name.strip("_").upper())
-        reason = _REASONS.get(name, "it is not supported.")
-        raise QuestionRefused(f"{called} is refused: {reason}")
+    count = node.expression
+    if not isinstance(count, exp.Literal) or count.is_string or not str(count.this).isdigit():
+        raise QuestionRefused("LIMIT and OFFSET take a whole number, such as LIMIT 10.")
 
 
-def _is_whole(node: object) -> bool:
-    return isinstance(node, exp.Literal) and not node.is_string and str(node.this).isdigit()
+_ALLOWED = AllowList(_CLAUSES, _refuse_node, _refuse_clauses, _check_limit)

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from sqlglot import exp, parse_one
 
 from discreet.sql import build
+from discreet.sql.walk import rewrite_tree
 
 # Where a text literal is the value of a column, so that its collation determines an order.
 _VALUE_PLACES = (exp.Alias, exp.Case, exp.Coalesce, exp.If, exp.Max, exp.Min, exp.Ordered)
@@ -31,19 +32,8 @@ _PATTERNS = {
 
 def render_sql(tree: exp.Expr, *, dialect: str) -> str:
     """Return `tree` as SQL of `dialect`; the tree itself is not changed."""
-    rewrites = (
-        (parenthesize_operands, _REWRITES[dialect])
-        if dialect in _REWRITES
-        else (parenthesize_operands,)
-    )
-    holder = exp.Paren(this=tree.copy())
-    for rewrite in rewrites:
-        # From the leaves up, so that a node's children are already rewritten.
-        for node in reversed(list(holder.this.walk())):
-            changed = rewrite(node)
-            if changed is not node:
-                node.replace(changed)
-    return holder.this.sql(dialect=dialect, copy=False)
+    own = (_REWRITES[dialect],) if dialect in _REWRITES else ()
+    return rewrite_tree(tree, parenthesize_operands, *own).sql(dialect=dialect, copy=False)
 
 
 def parenthesize_operands(node: exp.Expr) -> exp.Expr:

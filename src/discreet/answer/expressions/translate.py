@@ -13,8 +13,9 @@ from discreet.answer.expressions.refusals import node_name, not_allowed, too_lar
 from discreet.answer.expressions.rules import RULES
 from discreet.answer.expressions.typed import TypedExpression, make_refusal, value_domain
 from discreet.engines.engine import Kind
-from discreet.sql.allowed import extra_clauses
+from discreet.errors import QuestionRefused
 from discreet.sql.limits import TreeLimits, exceeded_limit
+from discreet.sql.walk import AllowList
 
 Resolver = Callable[[exp.Column], TypedExpression]
 
@@ -51,19 +52,23 @@ def translate_condition(node: exp.Expr, resolve: Resolver) -> exp.Expr:
 def _visit_node(node: exp.Expr, resolve: Resolver) -> TypedExpression:
     if isinstance(node, exp.Column) and isinstance(node.this, exp.Identifier):
         return resolve(node)
-    allowed = RULES.get(type(node))
-    if allowed is None:
-        raise not_allowed(node)
-    rule, names = allowed
-    extra = extra_clauses(node, names)
-    if extra:
-        raise make_refusal(
-            f"{node_name(node)} with {' and '.join(extra)} is not answered.", "Leave that out."
-        )
+    _ALLOWED.check_one(node)
+    rule, _ = RULES[type(node)]
     found = rule(node, lambda child: _visit_node(child, resolve))
     # At every node, because a rule may write its argument several times.
     _check_size(found.tree, _COMPUTED)
     return found
+
+
+def _refuse_clauses(node: exp.Expr, extra: list[str]) -> QuestionRefused:
+    return make_refusal(
+        f"{node_name(node)} with {' and '.join(extra)} is not answered.", "Leave that out."
+    )
+
+
+_ALLOWED = AllowList(
+    {kind: names for kind, (_, names) in RULES.items()}, not_allowed, _refuse_clauses
+)
 
 
 def _check_size(tree: exp.Expr, limits: TreeLimits) -> None:

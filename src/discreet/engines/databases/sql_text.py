@@ -9,6 +9,7 @@ from sqlglot.errors import SqlglotError
 
 from discreet.engines.render import parenthesize_operands
 from discreet.errors import StatementFailed
+from discreet.sql.walk import rewrite_tree
 
 _WRITES = (
     exp.Insert,
@@ -28,14 +29,9 @@ Names = tuple[str, ...]
 
 def statement_text(tree: exp.Expr, *, dialect: str) -> str:
     """Return `tree` as SQL: every name quoted, no comment, each function with the engine's meaning."""
-    holder = exp.Paren(this=tree.copy())
-    for node in reversed(list(holder.this.walk())):
-        changed = _decode_bytes(node) if dialect == "postgres" else node
-        changed = parenthesize_operands(changed)
-        if changed is not node:
-            node.replace(changed)
+    own = (_decode_bytes,) if dialect == "postgres" else ()
     try:
-        return holder.this.sql(
+        return rewrite_tree(tree, *own, parenthesize_operands).sql(
             dialect=dialect,
             identify=True,
             comments=False,

@@ -8,8 +8,8 @@ from sqlglot import exp
 
 from discreet.errors import StatementFailed
 from discreet.guard.rewrite.functions import FUNCTIONS, NAMED, REFUSED
-from discreet.sql.allowed import extra_clauses, given_clauses
 from discreet.sql.limits import check_size
+from discreet.sql.walk import AllowList, given_clauses
 
 _BINARY = frozenset({"this", "expression"})
 _THIS = frozenset({"this"})
@@ -18,7 +18,7 @@ _NONE = frozenset[str]()
 _SET_OPERATION = frozenset({"this", "expression", "distinct", "with_", "order", "limit", "offset"})
 _MATCH = frozenset({"this", "expression", "negate"})
 
-CLAUSES: Mapping[type[exp.Expr], frozenset[str]] = {
+_CLAUSES: Mapping[type[exp.Expr], frozenset[str]] = {
     # Queries
     exp.Select: frozenset(
         {
@@ -157,21 +157,17 @@ def check_allowed(tree: exp.Expr) -> None:
     discreet.errors.StatementFailed: function pg_read_file does not exist
     """
     check_size(tree)
-    for node in tree.walk():
-        _check_node(node)
+    _ALLOWED.check(tree)
+
+
+def _refuse_clauses(_node: exp.Expr, extra: list[str]) -> StatementFailed:
+    first = min(extra)
+    return unsupported_feature(_CALLED.get(first, first.strip("_").replace("_", " ").upper()))
 
 
 def _check_node(node: exp.Expr) -> None:
-    allowed = CLAUSES.get(type(node))
     if isinstance(node, exp.Anonymous):
         _check_name(node)
-    elif allowed is None:
-        function = FUNCTIONS.get(type(node))
-        if function is None:
-            raise _unknown_node(node)
-        allowed = frozenset(function.places) | _MARKS.get(type(node), _NONE)
-    for extra in sorted(extra_clauses(node, allowed or _NONE)):
-        raise unsupported_feature(_CALLED.get(extra, extra.strip("_").replace("_", " ").upper()))
     near = _misplaced_keyword(node)
     if near is not None:
         raise StatementFailed("42601", f'syntax error at or near "{near}"')
@@ -243,3 +239,17 @@ def _unknown_node(node: exp.Expr) -> StatementFailed:
         exp.SimilarTo: "SIMILAR TO",
     }
     return unsupported_feature(words.get(type(node), f"{type(node).__name__.upper()}"))
+
+
+_ALLOWED = AllowList(
+    {
+        **{
+            kind: {*function.places, *_MARKS.get(kind, _NONE)}
+            for kind, function in FUNCTIONS.items()
+        },
+        **_CLAUSES,
+    },
+    _unknown_node,
+    _refuse_clauses,
+    _check_node,
+)

@@ -6,16 +6,12 @@ from sqlglot import exp
 
 from discreet.guard.rewrite.allowed import unsupported_feature
 from discreet.sql import build
+from discreet.sql.walk import rewrite_tree
 
 
 def normalize_tree(tree: exp.Expr) -> exp.Expr:
     """Return a copy of an allowed tree in normal form."""
-    holder = exp.Paren(this=tree.copy())
-    for node in reversed(list(holder.this.walk())):
-        changed = _normalize_node(node)
-        if changed is not node:
-            node.replace(changed)
-    return holder.this.pop()
+    return rewrite_tree(tree, _normalize_node)
 
 
 def _normalize_node(node: exp.Expr) -> exp.Expr:

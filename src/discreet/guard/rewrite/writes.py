@@ -24,6 +24,7 @@ from discreet.guard.rewrite.source import plain_source
 from discreet.guard.rewrite.substitute import Substitution
 from discreet.guard.rewrite.targets import NEW, WriteTarget, read_target
 from discreet.sql.limits import too_deep
+from discreet.sql.walk import extra_clauses
 
 if TYPE_CHECKING:
     from discreet.guard.rewrite.permitted import WriteKind
@@ -116,9 +117,8 @@ def _check_clauses(tree: exp.Expr) -> None:
     allowed = _ALLOWED.get(type(tree))
     if allowed is None:
         raise unsupported_feature("This statement")
-    for name, value in tree.args.items():
-        if value not in (None, False, []) and name not in allowed:
-            raise unsupported_feature(*_ELSEWHERE.get(name, (name.strip("_").upper(), None)))
+    for name in extra_clauses(tree, allowed):
+        raise unsupported_feature(*_ELSEWHERE.get(name, (name.strip("_").upper(), None)))
 
 
 @dataclass

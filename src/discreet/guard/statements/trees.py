@@ -10,13 +10,13 @@ from sqlglot.errors import SqlglotError
 
 from discreet.errors import StatementFailed
 from discreet.guard.statements.dialect import ClientPostgres
-from discreet.sql.allowed import extra_clauses
 from discreet.sql.limits import (
     SUBQUERIES,
     check_size,
     check_subquery_nesting,
     too_deep,
 )
+from discreet.sql.walk import extra_clauses
 
 # It logs what it cannot parse, which is refused here with an error of our own.
 logging.getLogger("sqlglot").setLevel(logging.ERROR)

@@ -38,6 +38,7 @@ from discreet.serve.catalog.standard import INFORMATION, REGISTERED, SYSTEM, sys
 from discreet.serve.catalog.store import PLACES, UNSUPPORTED
 from discreet.serve.catalog.syntax import fold_identifiers, is_array
 from discreet.serve.catalog.tables import function_table, settings_table
+from discreet.sql.walk import AllowList
 
 if TYPE_CHECKING:
     from discreet.serve.catalog.session import CatalogSession
@@ -103,7 +104,7 @@ class _Translation:
 
     def run(self, query: exp.Query) -> TranslatedQuery:
         tree = _without_prefixes(fold_identifiers(query))
-        _check(tree)
+        _ALLOWED.check(tree)
         columns = output(tree)
         _name_columns(tree)
         self.casts.find_shown(tree)
@@ -212,16 +213,20 @@ def _without_prefixes(tree: exp.Query) -> exp.Query:
     return tree
 
 
-def _check(tree: exp.Query) -> None:
-    for node in tree.walk():
-        if type(node) not in PARTS and type(node) not in CALLS:
-            if isinstance(node, exp.Func):
-                raise no_function(output_name(node))
-            raise StatementFailed("0A000", UNSUPPORTED)
-        if isinstance(node, exp.Anonymous):
-            name = node.name.lower()
-            if name not in PLAIN and not is_catalog_function(name):
-                raise no_function(name)
+def _refuse_node(node: exp.Expr, _extra: object = None) -> StatementFailed:
+    if isinstance(node, exp.Func):
+        return no_function(output_name(node))
+    return StatementFailed("0A000", UNSUPPORTED)
+
+
+def _check_function(node: exp.Expr) -> None:
+    name = node.name.lower() if isinstance(node, exp.Anonymous) else None
+    if name is not None and name not in PLAIN and not is_catalog_function(name):
+        raise no_function(name)
+
+
+# DuckDB knows the clauses of each part itself, and has access to nothing but the catalog.
+_ALLOWED = AllowList(dict.fromkeys((*PARTS, *CALLS)), _refuse_node, _refuse_node, _check_function)
 
 
 def _name_columns(tree: exp.Query) -> None:
