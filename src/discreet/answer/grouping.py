@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from itertools import chain, combinations, product
+from itertools import chain, product
+from math import prod
 
 from sqlglot import exp
 
@@ -19,6 +20,7 @@ from discreet.answer.rows import Rows
 from discreet.engines.engine import Kind
 from discreet.errors import InvalidQuestion, QuestionRefused, UndeclaredKind
 from discreet.sql import build
+from discreet.sql.positions import count_sets, expand_sets, written_position
 
 MOST_GROUPINGS = 64
 _PUBLIC = "discreet_public"
@@ -51,7 +53,7 @@ def read_grouping(select: exp.Select, rows: Rows) -> Grouping:
         return Grouping((), ((),))
     if group.args.get("all"):
         written = [
-            _without_alias(item)
+            item.unalias()
             for item in select.expressions
             if not any(map(begins_private_aggregate, item.walk()))
         ]
@@ -60,14 +62,16 @@ def read_grouping(select: exp.Select, rows: Rows) -> Grouping:
         parts = [*group.expressions]
         for name in ("rollup", "cube", "grouping_sets"):
             parts += group.args.get(name) or []
-        choices = [_grouping_choices(part) for part in parts]
+        if prod(count_sets(part) for part in parts) > MOST_GROUPINGS:
+            raise QuestionRefused(
+                f"The question has more than {MOST_GROUPINGS} groupings. Ask for fewer at a time."
+            )
+        choices = [expand_sets(part) for part in parts]
     keys: list[GroupingKey] = []
     sets: list[tuple[int, ...]] = []
     for chosen in product(*choices):
         wanted = {_key_position(item, keys, select, rows) for item in chain.from_iterable(chosen)}
         sets.append(tuple(sorted(wanted)))
-        if len(sets) > MOST_GROUPINGS:
-            raise _too_many()
     finest = tuple(range(len(keys)))
     return Grouping(
         tuple(keys),
@@ -86,41 +90,6 @@ def _require_finest_set(
         f"GROUPING SETS need one set with all {len(finest)} columns, from which the others add up. "
         "Add it, or ask one grouping at a time."
     )
-
-
-def _too_many() -> QuestionRefused:
-    return QuestionRefused(
-        f"The question has more than {MOST_GROUPINGS} groupings. Ask for fewer at a time."
-    )
-
-
-def _grouping_choices(part: exp.Expr) -> list[tuple[exp.Expr, ...]]:
-    """Return the sets of expressions that one part of GROUP BY stands for."""
-    if isinstance(part, exp.Rollup):
-        items = _grouped_columns(part)
-        return [tuple(chain(*items[:count])) for count in range(len(items), -1, -1)]
-    if isinstance(part, exp.Cube):
-        items = _grouped_columns(part)
-        if 2 ** len(items) > MOST_GROUPINGS:
-            raise _too_many()
-        return [
-            tuple(chain(*chosen))
-            for count in range(len(items), -1, -1)
-            for chosen in combinations(items, count)
-        ]
-    if isinstance(part, exp.GroupingSets):
-        return [inner for item in part.expressions for inner in _grouping_choices(item)]
-    if isinstance(part, exp.Tuple):
-        return [tuple(part.expressions)]
-    return [(part.unnest(),)]
-
-
-def _grouped_columns(part: exp.Expr) -> list[tuple[exp.Expr, ...]]:
-    """Return the columns of ROLLUP or CUBE; some in brackets come and go together."""
-    return [
-        tuple(item.expressions) if isinstance(item, exp.Tuple) else (item.unnest(),)
-        for item in part.expressions
-    ]
 
 
 def _key_position(item: exp.Expr, keys: list[GroupingKey], select: exp.Select, rows: Rows) -> int:
@@ -193,10 +162,10 @@ def _public_values(column: exp.Column, rows: Rows) -> tuple[object, ...] | None:
 def _qualify_key(item: exp.Expr, projections: Iterable[exp.Expr], rows: Rows) -> exp.Expr:
     listed = list(projections)
     if isinstance(item, exp.Literal) and not item.is_string:
-        index = int(item.this) - 1 if str(item.this).isdigit() else -1
-        if not 0 <= index < len(listed):
+        position = written_position(item) or 0
+        if not 1 <= position <= len(listed):
             raise InvalidQuestion(f"GROUP BY {item.this}: there is no such column in the SELECT.")
-        return rows.qualified(_without_alias(listed[index]))
+        return rows.qualified(listed[position - 1].unalias())
     try:
         return rows.qualified(item)
     except (InvalidQuestion, UndeclaredKind):
@@ -204,9 +173,5 @@ def _qualify_key(item: exp.Expr, projections: Iterable[exp.Expr], rows: Rows) ->
         if isinstance(item, exp.Column) and not item.table:
             for projection in listed:
                 if projection.alias.casefold() == item.name.casefold():
-                    return rows.qualified(_without_alias(projection))
+                    return rows.qualified(projection.unalias())
         raise
-
-
-def _without_alias(projection: exp.Expr) -> exp.Expr:
-    return projection.this if isinstance(projection, exp.Alias) else projection

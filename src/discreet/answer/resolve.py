@@ -26,6 +26,7 @@ from discreet.answer.rows import Place, Rows
 from discreet.engines.engine import Kind
 from discreet.errors import InvalidQuestion, QuestionRefused
 from discreet.sql import build
+from discreet.sql.names import from_items
 
 MOST_SELECTS = 100
 
@@ -101,12 +102,8 @@ class _StatementResolver:
     def _resolve_select(self, select: exp.Select, known: Mapping[str, Found]) -> Found:
         if select.args.get("from_") is None:
             raise QuestionRefused("A SELECT without FROM names no table. Add FROM.")
-        first = select.args["from_"].this
         joins: list[exp.Join] = select.args.get("joins") or []
-        found = [
-            self._resolve_source(source, known)
-            for source in (first, *(join.this for join in joins))
-        ]
+        found = [self._resolve_source(source, known) for source in from_items(select)]
         if any(isinstance(source, PostProcessing) for _, source in found):
             return self._post_process(select, found, known)
         rows = self._join_rows(found, joins)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
@@ -15,6 +15,7 @@ from discreet.engines.engine import Kind
 from discreet.errors import InvalidQuestion, UndeclaredKind, did_you_mean
 from discreet.policy.answer_model import ContributionLimits
 from discreet.sql import build
+from discreet.sql.names import find_nearest
 
 if TYPE_CHECKING:
     from discreet.answer.catalog import CatalogTable
@@ -88,22 +89,18 @@ class Rows:
             aliases = [known[alias.casefold()]]
         else:
             aliases = list(self.scope)
-        found = [
-            (key, known)
-            for key in aliases
-            for known in self.scope[key]
-            if known.casefold() == name.casefold() and (alias or (key, known) not in self.hidden)
-        ]
-        if not found:
+        found = find_nearest(
+            [[(key, known) for key in aliases for known in self.scope[key]]],
+            lambda place: (
+                place[1].casefold() == name.casefold() and (bool(alias) or place not in self.hidden)
+            ),
+            lambda several: _ambiguous_column(name, several),
+        )
+        if found is None:
             self._refuse_undeclared(name, aliases)
             columns = [known for key in aliases for known in self.scope[key]]
             raise InvalidQuestion(f"There is no column '{name}'.{did_you_mean(name, columns)}")
-        if len(found) > 1:
-            tables = ", ".join(f"'{key}'" for key, _ in found)
-            raise InvalidQuestion(
-                f"Column '{name}' is in several tables: {tables}. Write the table before it."
-            )
-        return found[0]
+        return found
 
     def describe_column(self, column: exp.Column) -> str:
         """Return the name of a column, and its line in the policy."""
@@ -217,4 +214,11 @@ def join_limits(first: ContributionLimits, second: ContributionLimits) -> Contri
         rows_per_unit=product(first.rows_per_unit, second.rows_per_unit),
         groups_per_unit=max(groups, default=None),
         rows_per_group=product(first.rows_per_group, second.rows_per_group),
+    )
+
+
+def _ambiguous_column(name: str, places: Sequence[Place]) -> InvalidQuestion:
+    tables = ", ".join(f"'{alias}'" for alias, _ in places)
+    return InvalidQuestion(
+        f"Column '{name}' is in several tables: {tables}. Write the table before it."
     )

@@ -69,10 +69,12 @@ class AllowList:
 def rewrite_tree(tree: Tree, *rewrites: Callable[[exp.Expr], exp.Expr]) -> Tree:
     """Return a copy with every node rewritten, from the leaves up: its children are rewritten before.
 
-    Of several rewrites, each starts on the tree that the one before it made.
+    Of several rewrites, each starts on the tree that the one before it made. A rewrite that puts the
+    node itself into another one copies it.
 
     >>> from sqlglot import parse_one
-    >>> rewrite_tree(parse_one("a + 1"), lambda node: exp.Neg(this=node) if node.is_int else node).sql()
+    >>> negate = lambda node: exp.Neg(this=node.copy()) if node.is_int else node
+    >>> rewrite_tree(parse_one("a + 1"), negate).sql()
     'a + -1'
     """
     holder = exp.Paren(this=tree.copy())

@@ -11,10 +11,9 @@ from discreet.errors import StatementFailed
 from discreet.guard.access.authority import Authority, Relation, Subject
 from discreet.guard.rewrite.authorize import authorize_query
 from discreet.guard.rewrite.kinds import kind_named
-from discreet.guard.rewrite.permitted import Source
-from discreet.guard.rewrite.scope import fold_identifier
-from discreet.guard.rewrite.source import plain_source
+from discreet.guard.rewrite.permitted import Source, plain_source
 from discreet.guard.statements.dialect import ClientPostgres
+from discreet.sql.names import fold_identifier
 
 
 def compile_condition(

@@ -14,8 +14,7 @@ from discreet.guard.access.attached import may_trigger
 from discreet.guard.access.authority import Authority, Event, Relation, Subject, Trigger
 from discreet.guard.integrity.changes import new, old
 from discreet.guard.integrity.conditions import compile_condition
-from discreet.guard.rewrite.permitted import Source
-from discreet.guard.rewrite.source import plain_source
+from discreet.guard.rewrite.permitted import Source, plain_source
 from discreet.sql import build
 
 Moment = Literal["before", "after"]

@@ -14,8 +14,7 @@ from discreet.guard.access.authority import Authority, Event, Subject
 from discreet.guard.integrity.changes import ROW, Changes, new, old, proposed_rows
 from discreet.guard.integrity.keys import AffectedForeignKeys, check_keys, keys_of
 from discreet.guard.integrity.triggers import TriggerMonitor, watch_rows
-from discreet.guard.rewrite.permitted import OnConflict, PermittedWrite, Source
-from discreet.guard.rewrite.source import plain_source
+from discreet.guard.rewrite.permitted import OnConflict, PermittedWrite, Source, plain_source
 from discreet.sql import build
 
 

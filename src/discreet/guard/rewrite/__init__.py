@@ -15,8 +15,8 @@ from discreet.guard.rewrite.permitted import (
     PermittedWrite,
     Source,
     TouchedRelation,
+    plain_source,
 )
-from discreet.guard.rewrite.source import plain_source
 
 __all__ = [
     "OnConflict",

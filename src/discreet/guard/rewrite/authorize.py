@@ -11,12 +11,11 @@ from discreet.guard.access.authority import Authority, Relation, Subject
 from discreet.guard.rewrite.adapt import make_total
 from discreet.guard.rewrite.allowed import check_allowed
 from discreet.guard.rewrite.analysis import StatementAnalysis
-from discreet.guard.rewrite.named_relations import relations_named
+from discreet.guard.rewrite.joins import relations_named
 from discreet.guard.rewrite.normalize import normalize_tree
-from discreet.guard.rewrite.permitted import PermittedQuery, Source
+from discreet.guard.rewrite.permitted import PermittedQuery, Source, plain_source
 from discreet.guard.rewrite.queries import read_finished
 from discreet.guard.rewrite.scope import Scope
-from discreet.guard.rewrite.source import plain_source
 from discreet.guard.rewrite.substitute import Substitution
 from discreet.guard.rewrite.writes import authorize_condition, authorize_write
 from discreet.sql.limits import check_subquery_nesting, too_deep

@@ -28,8 +28,9 @@ from discreet.guard.rewrite.kinds import (
     kind_of_cast,
     long_name,
 )
-from discreet.guard.rewrite.scope import Scope, entry_column, fold_identifier
+from discreet.guard.rewrite.scope import Scope, entry_column
 from discreet.sql import build
+from discreet.sql.names import fold_identifier
 
 BYTES = "of bytes"  # meta of a cast: its operand is bytes
 _BOOLEAN = InferredType("bool")

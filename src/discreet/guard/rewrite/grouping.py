@@ -10,10 +10,16 @@ from sqlglot import exp
 from discreet.errors import StatementFailed
 from discreet.guard.rewrite.analysis import ExpressionContext, StatementAnalysis, infer_type
 from discreet.guard.rewrite.functions import is_aggregate_call
-from discreet.guard.rewrite.scope import RangeTableEntry, Scope, ScopeField, fold_identifier
+from discreet.guard.rewrite.scope import RangeTableEntry, Scope, ScopeField
 from discreet.sql import build
-
-_SETS = (exp.Rollup, exp.Cube, exp.GroupingSets, exp.Tuple, exp.Paren)
+from discreet.sql.names import fold_identifier
+from discreet.sql.positions import (
+    SETS,
+    count_expressions,
+    count_sets,
+    named_positions,
+    written_position,
+)
 
 
 def read_group(
@@ -23,31 +29,13 @@ def read_group(
     group = select.args.get("group")
     if group is None:
         return None
-    sets = prod(_count_sets(term) for term in group.expressions)
+    sets = prod(count_sets(term) for term in group.expressions)
     if sets > 1:
-        reading.work.grouping(sets, sum(_count_expressions(term) for term in group.expressions))
+        reading.work.grouping(sets, sum(count_expressions(term) for term in group.expressions))
     found: list[exp.Expr] = []
     for term in list(group.expressions):
         _read_term(reading, term, select, scope, fields, found)
     return found
-
-
-def _count_sets(term: exp.Expr) -> int:
-    """Return how many grouping sets a term stands for; the terms of one GROUP BY multiply."""
-    if isinstance(term, exp.Cube):
-        return 2 ** len(term.expressions)
-    if isinstance(term, exp.Rollup):
-        return len(term.expressions) + 1
-    if isinstance(term, exp.GroupingSets):
-        return sum(_count_sets(inner) for inner in term.expressions)
-    return prod(_count_sets(inner) for inner in term.iter_expressions() if isinstance(inner, _SETS))
-
-
-def _count_expressions(term: exp.Expr) -> int:
-    """Return how many expressions a term names."""
-    if not isinstance(term, _SETS):
-        return 1
-    return sum(_count_expressions(inner) for inner in term.iter_expressions())
 
 
 def _read_term(
@@ -58,7 +46,7 @@ def _read_term(
     fields: Sequence[ScopeField],
     found: list[exp.Expr],
 ) -> None:
-    if isinstance(term, _SETS):
+    if isinstance(term, SETS):
         for inner in list(term.iter_expressions()):
             _read_term(reading, inner, select, scope, fields, found)
         return
@@ -81,21 +69,28 @@ def _read_term(
 
 def _find_position(term: exp.Expr, scope: Scope, fields: Sequence[ScopeField]) -> int | None:
     """Return the position that a number, or a name that no column in FROM has, stands for."""
-    if isinstance(term, exp.Literal):
-        if term.is_string or not term.name.isdecimal():
-            raise StatementFailed("42601", "non-integer constant in GROUP BY")
-        if not 1 <= int(term.name) <= len(fields):
-            raise StatementFailed("42P10", f"GROUP BY position {term.name} is not in select list")
-        return int(term.name)
-    if not isinstance(term, exp.Column) or term.args.get("table"):
-        return None
+    position = read_position(term, len(fields), "GROUP BY")
+    if position is not None or not isinstance(term, exp.Column) or term.args.get("table"):
+        return position
     name = fold_identifier(term.this)
     if scope.column(name) is not None:
         return None
-    found = [number for number, item in enumerate(fields, start=1) if item.name == name]
+    found = named_positions((item.name for item in fields), name)
     if len(found) > 1:
         raise StatementFailed("42702", f'GROUP BY "{name}" is ambiguous')
     return found[0] if found else None
+
+
+def read_position(node: exp.Expr, count: int, clause: str) -> int | None:
+    """Return the position that a constant in a clause names; None for anything but a constant."""
+    if not isinstance(node, exp.Literal):
+        return None
+    position = written_position(node)
+    if position is None:
+        raise StatementFailed("42601", f"non-integer constant in {clause}")
+    if not 1 <= position <= count:
+        raise StatementFailed("42P10", f"{clause} position {node.name} is not in select list")
+    return position
 
 
 def check_grouped(select: exp.Select, scope: Scope, groups: Sequence[exp.Expr]) -> None:
@@ -105,7 +100,7 @@ def check_grouped(select: exp.Select, scope: Scope, groups: Sequence[exp.Expr]) 
     """
     entries = {entry.handle: entry for entry in scope.entries}
     group = select.args.get("group")
-    has_sets = group is not None and any(isinstance(term, _SETS) for term in group.expressions)
+    has_sets = group is not None and any(isinstance(term, SETS) for term in group.expressions)
     order = select.args.get("order")
     having = select.args.get("having")
     parts = [column.this for column in select.expressions]

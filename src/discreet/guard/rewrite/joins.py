@@ -26,10 +26,10 @@ from discreet.guard.rewrite.scope import (
     ScopeField,
     VisibleColumn,
     distinct_keys,
-    fold_identifier,
     visible_fields,
 )
 from discreet.sql import build
+from discreet.sql.names import common_table, fold_identifier
 
 ENTRY = "entry"  # meta of a table to be replaced by permitted rows: the handle of its entry
 COMMON = "common"  # meta of a reference to a common table expression
@@ -297,3 +297,16 @@ def _merge_columns(
 def key_names(names: Sequence[str], *, is_top: bool) -> list[str]:
     """Return the column names in the tree: at the top those of the user."""
     return list(names) if is_top else distinct_keys(names)
+
+
+def relations_named(reading: StatementAnalysis, tree: exp.Expr) -> list[Relation]:
+    """Return the relations that a tree names, common table expressions aside."""
+    found: dict[tuple[str, str], Relation] = {}
+    for table in tree.find_all(exp.Table):
+        if not isinstance(table.this, exp.Identifier) or common_table(table):
+            continue
+        relation = resolve_relation(
+            reading, fold_identifier(table.args.get("db")) or None, fold_identifier(table.this)
+        )
+        found[relation.key] = relation
+    return list(found.values())

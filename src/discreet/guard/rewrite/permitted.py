@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 from sqlglot import exp
 
 from discreet.guard.access.authority import Name, Relation, Subject
+from discreet.sql import build
 
 if TYPE_CHECKING:
     from discreet.guard.rewrite.scope import Origin
@@ -91,3 +92,9 @@ class PermittedWrite:
     returning_kinds: tuple[str | None, ...] = ()
     returning_origins: tuple[Origin | None, ...] = ()
     is_passing: bool = False
+
+
+def plain_source(relation: Relation, _subject: Subject) -> exp.Query:
+    """Return `SELECT columns FROM physical`: how a plain table is read."""
+    columns = [build.column(column.name) for column in relation.columns]
+    return build.select(*columns, source=build.table(*relation.physical))

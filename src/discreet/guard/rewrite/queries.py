@@ -21,14 +21,16 @@ from discreet.guard.rewrite.analysis import (
 )
 from discreet.guard.rewrite.calls import window_parts
 from discreet.guard.rewrite.expressions import check_condition
-from discreet.guard.rewrite.grouping import check_grouped, read_group
+from discreet.guard.rewrite.grouping import check_grouped, read_group, read_position
 from discreet.guard.rewrite.joins import key_names, read_from_clause
 from discreet.guard.rewrite.kinds import UNKNOWN, common, long_name
-from discreet.guard.rewrite.naming import result_column_name
+from discreet.guard.rewrite.naming import select_column_name
 from discreet.guard.rewrite.normalize import limits
-from discreet.guard.rewrite.scope import CommonTableExpression, Scope, ScopeField, fold_identifier
+from discreet.guard.rewrite.scope import CommonTableExpression, Scope, ScopeField
 from discreet.sql import build
 from discreet.sql.limits import COLUMNS
+from discreet.sql.names import fold_identifier
+from discreet.sql.positions import named_positions
 
 if TYPE_CHECKING:
     from discreet.guard.rewrite.scope import Origin
@@ -126,9 +128,7 @@ def _order_by_columns(tree: exp.SetOperation, fields: Sequence[ScopeField]) -> N
         value = term.this
         if isinstance(value, exp.Column) and not value.args.get("table"):
             term.set("this", build.number(position_named(fields, fold_identifier(value.this))))
-        elif isinstance(value, exp.Literal) and value.name.isdecimal():
-            check_position(value, len(fields), "ORDER BY")
-        else:
+        elif read_position(value, len(fields), "ORDER BY") is None:
             raise StatementFailed(
                 "0A000", "only result column names can be used in ORDER BY of UNION"
             )
@@ -136,19 +136,12 @@ def _order_by_columns(tree: exp.SetOperation, fields: Sequence[ScopeField]) -> N
 
 def position_named(fields: Sequence[ScopeField], name: str) -> int:
     """Return the position of the one column of a result that has a name."""
-    found = [number for number, item in enumerate(fields, start=1) if item.name == name]
+    found = named_positions((item.name for item in fields), name)
     if not found:
         raise StatementFailed("42703", f'column "{name}" does not exist')
     if len(found) > 1:
         raise StatementFailed("42702", f'ORDER BY "{name}" is ambiguous')
     return found[0]
-
-
-def check_position(value: exp.Expr, count: int, clause: str) -> int:
-    """Return the position that a literal names, if there is such a column."""
-    if not 1 <= int(value.name) <= count:
-        raise StatementFailed("42P10", f"{clause} position {value.name} is not in select list")
-    return int(value.name)
 
 
 @dataclass
@@ -206,7 +199,7 @@ class _SelectReader:
                 columns += self._star_of(node)
             else:
                 inner = node.this if isinstance(node, exp.Alias) else node
-                columns.append((result_column_name(node), inner))
+                columns.append((select_column_name(node), inner))
             if len(columns) > COLUMNS:
                 raise StatementFailed("54011", f"target lists can have at most {COLUMNS} entries")
         if not columns and self.is_top:
@@ -264,7 +257,7 @@ class _SelectReader:
         on = distinct.args.get("on") if distinct is not None else None
         terms = on.expressions if isinstance(on, exp.Tuple) else [on] if on is not None else []
         for term in terms:
-            position = self._find_position(term, fields)
+            position = self._find_position(term, fields, "DISTINCT ON")
             if position is None:
                 infer_type(self.reading, term, place)
             else:
@@ -275,10 +268,8 @@ class _SelectReader:
         distinct = self.select.args.get("distinct")
         is_distinct = distinct is not None and not distinct.args.get("on")
         for term in order.expressions if order is not None else []:
-            position = self._find_position(term.this, fields)
+            position = self._find_position(term.this, fields, "ORDER BY")
             if position is None:
-                if isinstance(term.this, exp.Literal):
-                    raise StatementFailed("42601", "non-integer constant in ORDER BY")
                 infer_type(self.reading, term.this, place)
                 position = self._same_as(term.this)
                 if position is None and is_distinct:
@@ -289,17 +280,18 @@ class _SelectReader:
             if position is not None:
                 term.set("this", build.number(position))
 
-    def _find_position(self, node: exp.Expr, fields: Sequence[ScopeField]) -> int | None:
+    def _find_position(
+        self, node: exp.Expr, fields: Sequence[ScopeField], clause: str
+    ) -> int | None:
         """Return the position of the result column that a number or a bare name refers to."""
-        if isinstance(node, exp.Literal) and node.name.isdecimal() and not node.is_string:
-            return check_position(node, len(fields), "ORDER BY")
-        if not isinstance(node, exp.Column) or node.args.get("table"):
-            return None
+        position = read_position(node, len(fields), clause)
+        if position is not None or not isinstance(node, exp.Column) or node.args.get("table"):
+            return position
         name = fold_identifier(node.this)
-        found = [number for number, item in enumerate(fields, start=1) if item.name == name]
+        found = named_positions((item.name for item in fields), name)
         columns = {self.select.expressions[number - 1].this for number in found}
         if len(columns) > 1:
-            raise StatementFailed("42702", f'ORDER BY "{name}" is ambiguous')
+            raise StatementFailed("42702", f'{clause} "{name}" is ambiguous')
         return found[0] if found else None
 
     def _same_as(self, node: exp.Expr) -> int | None:

@@ -11,9 +11,9 @@ from discreet.errors import StatementFailed
 from discreet.guard.rewrite.allowed import check_allowed, unsupported_feature
 from discreet.guard.rewrite.analysis import infer_type, mark_resolved, settle_literal
 from discreet.guard.rewrite.kinds import UNKNOWN
-from discreet.guard.rewrite.naming import result_column_name
+from discreet.guard.rewrite.naming import select_column_name
 from discreet.guard.rewrite.normalize import normalize_tree
-from discreet.guard.rewrite.scope import fold_identifier
+from discreet.sql.names import fold_identifier
 
 if TYPE_CHECKING:
     from discreet.guard.rewrite.scope import Origin
@@ -69,6 +69,6 @@ def _expand_column(target: WriteTarget, node: exp.Expr) -> list[tuple[str, exp.E
             if item.in_star
         ]
     check_allowed(node)
-    name = result_column_name(node)
+    name = select_column_name(node)
     inner = normalize_tree(node)
     return [(name, inner.this.pop() if isinstance(inner, exp.Alias) else inner)]

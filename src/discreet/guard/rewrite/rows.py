@@ -15,10 +15,11 @@ from discreet.guard.rewrite.analysis import ExpressionContext, infer_type, settl
 from discreet.guard.rewrite.kinds import UNKNOWN, can_assign, data_type, kind_named, long_name
 from discreet.guard.rewrite.normalize import normalize_tree
 from discreet.guard.rewrite.queries import read_query, settle_columns
-from discreet.guard.rewrite.scope import Scope, fold_identifier
+from discreet.guard.rewrite.scope import Scope
 from discreet.guard.statements.dialect import ClientPostgres
 from discreet.guard.statements.plain_rows import FEWEST
 from discreet.sql import build
+from discreet.sql.names import fold_identifier
 
 if TYPE_CHECKING:
     from discreet.guard.rewrite.targets import WriteTarget

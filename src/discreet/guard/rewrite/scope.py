@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -10,17 +10,10 @@ from sqlglot import exp
 
 from discreet.errors import StatementFailed
 from discreet.guard.access.authority import Relation
-from discreet.guard.statements.cursor import fold_name
 from discreet.sql import build
+from discreet.sql.names import find_nearest
 
 Origin: TypeAlias = tuple[str, str, int]
-
-
-def fold_identifier(name: exp.Expr | None) -> str:
-    """Return a name as PostgreSQL folds it: lower case, unless it was quoted."""
-    if not isinstance(name, exp.Identifier):
-        return ""
-    return str(name.this) if name.args.get("quoted") else fold_name(str(name.this))
 
 
 @dataclass(frozen=True)
@@ -127,37 +120,28 @@ class Scope:
 
     def column(self, name: str) -> VisibleColumn | None:
         """Return the column called `name` of the nearest level that has one, or None."""
-        for level in self.levels():
-            found = [column for column in level.columns if column.name == name]
-            if len(found) > 1:
-                raise StatementFailed("42702", f'column reference "{name}" is ambiguous')
-            if found:
-                return found[0]
-        return None
+        columns = (level.columns for level in self.levels())
+        return find_nearest(columns, lambda column: column.name == name, _ambiguous_column(name))
 
     def entry(self, name: str, schema: str | None = None) -> RangeTableEntry | None:
         """Return the entry called `name` of the nearest level that has one, or None."""
-        for level in self.levels():
-            found = [
-                entry
-                for entry in level.entries
-                if entry.name == name and schema in (None, entry.schema)
-            ]
-            if len(found) > 1:
-                raise StatementFailed("42P09", f'table reference "{name}" is ambiguous')
-            if found:
-                return found[0]
-        return None
+        return find_nearest(
+            (level.entries for level in self.levels()),
+            lambda entry: entry.name == name and schema in (None, entry.schema),
+            lambda _: StatementFailed("42P09", f'table reference "{name}" is ambiguous'),
+        )
+
+
+def _ambiguous_column(name: str) -> Callable[[object], StatementFailed]:
+    return lambda _: StatementFailed("42702", f'column reference "{name}" is ambiguous')
 
 
 def entry_column(entry: RangeTableEntry, name: str) -> ScopeField:
     """Return a column of an entry, or fail as PostgreSQL does."""
-    found = [item for item in entry.fields if item.name == name]
-    if len(found) > 1:
-        raise StatementFailed("42702", f'column reference "{name}" is ambiguous')
-    if not found:
+    found = find_nearest([entry.fields], lambda item: item.name == name, _ambiguous_column(name))
+    if found is None:
         raise StatementFailed("42703", f"column {entry.name}.{name} does not exist")
-    return found[0]
+    return found
 
 
 class Handles:

@@ -16,10 +16,11 @@ from discreet.guard.rewrite.analysis import ExpressionContext
 from discreet.guard.rewrite.joins import relation_fields, resolve_relation
 from discreet.guard.rewrite.permitted import TouchedRelation
 from discreet.guard.rewrite.policies import is_exempt, masked_columns, row_condition
-from discreet.guard.rewrite.scope import RangeTableEntry, Scope, fold_identifier, visible_fields
+from discreet.guard.rewrite.scope import RangeTableEntry, Scope, visible_fields
 from discreet.guard.rewrite.substitute import deciding_column
 from discreet.sql import build
 from discreet.sql.limits import STATEMENT
+from discreet.sql.names import fold_identifier
 
 if TYPE_CHECKING:
     from discreet.guard.rewrite.analysis import StatementAnalysis

@@ -16,14 +16,14 @@ from discreet.guard.rewrite.analysis import StatementAnalysis
 from discreet.guard.rewrite.confirm import confirm_write
 from discreet.guard.rewrite.expressions import check_condition
 from discreet.guard.rewrite.normalize import normalize_tree
-from discreet.guard.rewrite.permitted import OnConflict, PermittedWrite, Source
+from discreet.guard.rewrite.permitted import OnConflict, PermittedWrite, Source, plain_source
 from discreet.guard.rewrite.returning import ReturningColumns, read_returning
 from discreet.guard.rewrite.rows import read_insert_rows, read_value
-from discreet.guard.rewrite.scope import RangeTableEntry, fold_identifier
-from discreet.guard.rewrite.source import plain_source
+from discreet.guard.rewrite.scope import RangeTableEntry
 from discreet.guard.rewrite.substitute import Substitution
 from discreet.guard.rewrite.targets import NEW, WriteTarget, read_target
 from discreet.sql.limits import too_deep
+from discreet.sql.names import fold_identifier
 from discreet.sql.walk import extra_clauses
 
 if TYPE_CHECKING:

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from string import ascii_lowercase, ascii_uppercase
 from typing import Literal, TypeVar
 
 from discreet.errors import StatementFailed
 from discreet.guard.statements.statement import Written
+from discreet.sql.names import fold_name
 
 T = TypeVar("T")
 
-_LOWER = str.maketrans(ascii_uppercase, ascii_lowercase)
 
 Kind = Literal["word", "name", "string", "number", "symbol", "end"]
 
@@ -109,15 +108,6 @@ class Lexeme:
     text: str
     start: int
     end: int  # after the last character
-
-
-def fold_name(name: str) -> str:
-    """Return an unquoted name as PostgreSQL folds it: of letters, only those of ASCII.
-
-    >>> fold_name("ÉCOLE")
-    'École'
-    """
-    return name.translate(_LOWER)
 
 
 def words_of(text: str) -> list[Lexeme]:

@@ -11,12 +11,13 @@ from sqlglot import exp
 from discreet.errors import StatementFailed
 from discreet.guard.statements import copying, portals, transactions, variables
 from discreet.guard.statements import statement as kinds
-from discreet.guard.statements.cursor import StatementCursor, fold_name, words_of
+from discreet.guard.statements.cursor import StatementCursor, words_of
 from discreet.guard.statements.plain_rows import PlainRows, plain_rows
 from discreet.guard.statements.split import split_statements
 from discreet.guard.statements.statement import Statement
 from discreet.guard.statements.trees import parse_query, parse_tree, parse_write, require_query_tree
 from discreet.sql.limits import DEFAULT, StatementBounds, check_length
+from discreet.sql.names import fold_name
 
 # Unsupported statements and their alternatives.
 _ELSEWHERE = {

@@ -5,9 +5,10 @@ from __future__ import annotations
 from sqlglot import exp
 
 from discreet.serve.catalog.calls import is_catalog_function
-from discreet.serve.catalog.sources import common_table, relation_key
+from discreet.serve.catalog.sources import relation_key
 from discreet.serve.catalog.standard import INFORMATION, SYSTEM
 from discreet.serve.catalog.translate import CLASSES, WORDS
+from discreet.sql.names import common_table
 
 
 def is_about_catalog(query: exp.Query) -> bool:

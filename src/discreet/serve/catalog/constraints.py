@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from discreet.guard.access.authority import ForeignKey, Name, Relation
-from discreet.guard.rewrite.scope import fold_identifier
 from discreet.serve.catalog.standard import reserved_words
+from discreet.sql.names import fold_identifier
 
 _LONGEST = 63
 

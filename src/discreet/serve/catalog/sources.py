@@ -10,10 +10,10 @@ from typing import TypeAlias
 
 from sqlglot import exp
 
-from discreet.serve.catalog.names import output_name
 from discreet.serve.catalog.rows.produce import DENIED, catalog_columns
 from discreet.serve.catalog.standard import INFORMATION, REGISTERED, SYSTEM
-from discreet.serve.catalog.syntax import is_array, type_name
+from discreet.serve.catalog.syntax import is_array, output_name, type_name
+from discreet.sql.names import common_table, from_items
 
 # Columns by name; the type is pg_type's name, or None where only DuckDB knows.
 Output: TypeAlias = list[tuple[str, str | None]]
@@ -42,31 +42,6 @@ def relation_key(table: exp.Table) -> tuple[str, str] | None:
     if schema in (SYSTEM, INFORMATION) and (table.db or known or table.name in DENIED):
         return schema, table.name
     return None
-
-
-def common_table(table: exp.Table) -> exp.CTE | None:
-    """Return the WITH query that a table of a query names, or None."""
-    if table.db or not isinstance(table.this, exp.Identifier):
-        return None
-    node, inside = table.parent, None
-    while node is not None:
-        if isinstance(node, exp.CTE):
-            inside = node
-        with_ = node.args.get("with_")
-        if isinstance(with_, exp.With):
-            known = _visible_ctes(with_, inside)
-            for cte in known:
-                if cte.alias == table.name:
-                    return cte
-        node = node.parent
-    return None
-
-
-def _visible_ctes(with_: exp.With, inside: exp.CTE | None) -> list[exp.CTE]:
-    """Return the WITH queries visible inside one of them: those before it, or all of them."""
-    ctes = list(with_.expressions)
-    place = next((at for at, cte in enumerate(ctes) if cte is inside), None)
-    return ctes if place is None or with_.args.get("recursive") else ctes[:place]
 
 
 def _is_circular(table: exp.Table, cte: exp.CTE) -> bool:
@@ -119,9 +94,7 @@ def _source_columns(source: exp.Expr) -> Output:
 
 def sources(select: exp.Select) -> Iterator[tuple[str, exp.Expr]]:
     """Return the sources of a SELECT by their names there."""
-    from_ = select.args.get("from_")
-    found = [from_.this] if isinstance(from_, exp.From) else []
-    found += [join.this for join in select.args.get("joins") or ()]
+    found = from_items(select)
     for source in list(found):
         found += [join.this for join in source.args.get("joins") or ()]
     for source in found:

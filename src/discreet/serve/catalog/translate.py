@@ -23,12 +23,10 @@ from discreet.serve.catalog.calls import (
     string_literal,
 )
 from discreet.serve.catalog.casts import CastRewriter, array_of
-from discreet.serve.catalog.names import output_name
 from discreet.serve.catalog.rows.produce import DENIED, catalog_columns
 from discreet.serve.catalog.sources import (
     Output,
     cache_outputs,
-    common_table,
     output,
     relation_key,
     source_of,
@@ -36,8 +34,9 @@ from discreet.serve.catalog.sources import (
 )
 from discreet.serve.catalog.standard import INFORMATION, REGISTERED, SYSTEM, system_relations
 from discreet.serve.catalog.store import PLACES, UNSUPPORTED
-from discreet.serve.catalog.syntax import fold_identifiers, is_array
+from discreet.serve.catalog.syntax import fold_identifiers, is_array, output_name
 from discreet.serve.catalog.tables import function_table, settings_table
+from discreet.sql.names import common_table
 from discreet.sql.walk import AllowList
 
 if TYPE_CHECKING:

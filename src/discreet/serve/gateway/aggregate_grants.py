@@ -17,9 +17,9 @@ from discreet.guard.access.authority import (
 )
 from discreet.guard.access.decide import budgets_on, privilege_on
 from discreet.guard.rewrite.policies import has_policies
-from discreet.guard.rewrite.scope import fold_identifier
 from discreet.serve.gateway.encrypted_columns import INDEX
 from discreet.sql import build
+from discreet.sql.names import fold_identifier
 
 
 def may_read_others(

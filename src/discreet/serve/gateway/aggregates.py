@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from discreet.guard.access.authority import Relation
-from discreet.guard.rewrite.scope import fold_identifier
 from discreet.sql import build
+from discreet.sql.names import fold_identifier
 
 ROWS = "*"  # in place of a column: the number of rows of each person is summed
 _COMPARED = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.Between, exp.In)

@@ -19,7 +19,7 @@ from discreet.guard.access.authority import TABLE_PRIVILEGES, Authority, Relatio
 from discreet.guard.access.decide import any_privilege
 from discreet.guard.access.names import KIND_NAMES
 from discreet.guard.rewrite.analysis import StatementAnalysis
-from discreet.guard.rewrite.named_relations import relations_named
+from discreet.guard.rewrite.joins import relations_named
 from discreet.sql.limits import StatementBounds
 
 LARGE = 4_000  # characters, from which a statement waits for its turn

@@ -10,8 +10,7 @@ from discreet.errors import AccessDenied
 from discreet.guard.access.authority import Relation, Subject
 from discreet.guard.levels.lattice import BOTTOM
 from discreet.guard.levels.read import read_at_clearance
-from discreet.guard.rewrite.permitted import Source, TouchedRelation
-from discreet.guard.rewrite.source import plain_source
+from discreet.guard.rewrite.permitted import Source, TouchedRelation, plain_source
 from discreet.serve.catalog.catalog import SystemCatalog
 from discreet.serve.gateway.encrypted_columns import has_cells
 from discreet.serve.gateway.out_of_engine import without_encrypted_values
