@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from sqlglot import exp, parse_one
 
-from discreet.sql.names import ResultNames, common_table, find_nearest, from_items
+from discreet.sql.names import ResultNames, common_table, find_in_scopes, from_items
 
 NAMES = ResultNames(
     type_name=lambda to: to.sql(dialect="postgres").lower(),
@@ -61,11 +61,11 @@ def test_a_name_means_a_common_table_where_it_is_visible(text: str, is_common: b
 
 def test_two_of_one_name_on_the_nearest_level_are_ambiguous():
     with pytest.raises(KeyError):
-        find_nearest([["b"], ["a", "a"], ["a"]], "a".__eq__, KeyError)
+        find_in_scopes([["b"], ["a", "a"], ["a"]], "a".__eq__, KeyError)
 
 
 def test_a_farther_level_is_not_searched_once_a_name_is_found():
-    assert find_nearest([["a"], ["a", "a"]], "a".__eq__, KeyError) == "a"
+    assert find_in_scopes([["a"], ["a", "a"]], "a".__eq__, KeyError) == "a"
 
 
 def test_from_has_all_tables_of_a_join():

@@ -15,7 +15,7 @@ from discreet.engines.engine import Kind
 from discreet.errors import InvalidQuestion, UndeclaredKind, did_you_mean
 from discreet.policy.answer_model import ContributionLimits
 from discreet.sql import build
-from discreet.sql.names import find_nearest
+from discreet.sql.names import find_in_scopes
 
 if TYPE_CHECKING:
     from discreet.answer.catalog import CatalogTable
@@ -89,7 +89,7 @@ class Rows:
             aliases = [known[alias.casefold()]]
         else:
             aliases = list(self.scope)
-        found = find_nearest(
+        found = find_in_scopes(
             [[(key, known) for key in aliases for known in self.scope[key]]],
             lambda place: (
                 place[1].casefold() == name.casefold() and (bool(alias) or place not in self.hidden)

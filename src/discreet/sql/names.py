@@ -37,7 +37,7 @@ def fold_identifier(name: exp.Expr | None) -> str:
     return str(name.this) if name.args.get("quoted") else fold_name(str(name.this))
 
 
-def find_nearest(
+def find_in_scopes(
     levels: Iterable[Iterable[Item]],
     is_meant: Callable[[Item], bool],
     ambiguous: Callable[[Sequence[Item]], Exception],
@@ -47,7 +47,7 @@ def find_nearest(
     Raises:
         Exception: What `ambiguous` returns of several that are meant on one level.
 
-    >>> find_nearest([[1, 2], [3, 4]], lambda item: item > 2 and item % 2 == 0, ValueError)
+    >>> find_in_scopes([[1, 2], [3, 4]], lambda item: item > 2 and item % 2 == 0, ValueError)
     4
     """
     for level in levels:
@@ -110,9 +110,9 @@ class ResultNames:
 
     def name(self, node: exp.Expr) -> str:
         """Return the name of an expression in a SELECT."""
-        return self._figure(node)[0]
+        return self._figure_name(node)[0]
 
-    def _figure(self, node: exp.Expr) -> tuple[str, bool]:
+    def _figure_name(self, node: exp.Expr) -> tuple[str, bool]:
         """Return a name, and whether it is a strong one that a cast or CASE does not replace."""
         match node:
             case exp.Alias():
@@ -120,24 +120,26 @@ class ResultNames:
             case exp.Column():
                 return fold_identifier(node.this), True
             case exp.Cast():
-                name, is_strong = self._figure(node.this)
+                name, is_strong = self._figure_name(node.this)
                 return (name, True) if is_strong else (self.type_name(node.to), False)
             case exp.Case() if node.args.get("default"):
-                name, is_strong = self._figure(node.args["default"])
+                name, is_strong = self._figure_name(node.args["default"])
                 return (name, True) if is_strong else ("case", False)
             case exp.SetOperation() | exp.Subquery():
-                return self._figure(node.this)
+                return self._figure_name(node.this)
             case exp.Select() if node.expressions:
-                return self._figure(node.expressions[0])[0], True
+                return self._figure_name(node.expressions[0])[0], True
             case _ if isinstance(node, _WRAPPERS):
-                return self._figure(node.this)
+                return self._figure_name(node.this)
             case _:
                 return self._name_call(node)
 
     def _name_call(self, node: exp.Expr) -> tuple[str, bool]:
         if isinstance(node, exp.Dot):
             last = node.expression
-            return (last.name, True) if isinstance(last, exp.Identifier) else self._figure(last)
+            return (
+                (last.name, True) if isinstance(last, exp.Identifier) else self._figure_name(last)
+            )
         if type(node) in _WEAK:
             return _WEAK[type(node)], False
         if isinstance(node, exp.Trim):

@@ -11,7 +11,7 @@ from sqlglot import exp
 from discreet.errors import StatementFailed
 from discreet.guard.access.authority import Relation
 from discreet.sql import build
-from discreet.sql.names import find_nearest
+from discreet.sql.names import find_in_scopes
 
 Origin: TypeAlias = tuple[str, str, int]
 
@@ -121,11 +121,11 @@ class Scope:
     def column(self, name: str) -> VisibleColumn | None:
         """Return the column called `name` of the nearest level that has one, or None."""
         columns = (level.columns for level in self.levels())
-        return find_nearest(columns, lambda column: column.name == name, _ambiguous_column(name))
+        return find_in_scopes(columns, lambda column: column.name == name, _ambiguous_column(name))
 
     def entry(self, name: str, schema: str | None = None) -> RangeTableEntry | None:
         """Return the entry called `name` of the nearest level that has one, or None."""
-        return find_nearest(
+        return find_in_scopes(
             (level.entries for level in self.levels()),
             lambda entry: entry.name == name and schema in (None, entry.schema),
             lambda _: StatementFailed("42P09", f'table reference "{name}" is ambiguous'),
@@ -138,7 +138,7 @@ def _ambiguous_column(name: str) -> Callable[[object], StatementFailed]:
 
 def entry_column(entry: RangeTableEntry, name: str) -> ScopeField:
     """Return a column of an entry, or fail as PostgreSQL does."""
-    found = find_nearest([entry.fields], lambda item: item.name == name, _ambiguous_column(name))
+    found = find_in_scopes([entry.fields], lambda item: item.name == name, _ambiguous_column(name))
     if found is None:
         raise StatementFailed("42703", f"column {entry.name}.{name} does not exist")
     return found
