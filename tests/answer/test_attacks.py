@@ -80,7 +80,7 @@ def test_another_way_of_writing_is_the_same_question(curator: Curator, written: 
     assert curator.ask(written, epsilon="0.1").cached
 
 
-def test_the_answer_to_an_old_question_is_told_when_nothing_is_left(curator: Curator) -> None:
+def test_the_answer_to_an_old_question_is_returned_when_nothing_is_left(curator: Curator) -> None:
     first = curator.ask(OLD, epsilon=1)
     with pytest.raises(BudgetExceeded):
         curator.ask("SELECT count(*) FROM people", epsilon="0.001")
@@ -112,7 +112,7 @@ def test_no_option_brings_fresh_noise_for_free(curator: Curator, changed: dict[s
     assert paid > 0.099 or second.rows == first.rows
 
 
-def test_refused_questions_cost_nothing_and_tell_nothing(curator: Curator) -> None:
+def test_refused_questions_cost_nothing_and_reveal_nothing(curator: Curator) -> None:
     with pytest.raises(QuestionRefused):
         curator.ask("SELECT name FROM people", epsilon="0.5")
     assert _left(curator) == pytest.approx(0.999)
@@ -151,7 +151,7 @@ def test_a_key_that_is_not_public_needs_a_delta(curator: Curator) -> None:
 
 @pytest.mark.statistics
 @pytest.mark.parametrize("noise", ["laplace", "gaussian"])
-def test_a_rare_key_is_never_told(noise: Any) -> None:
+def test_a_rare_key_is_never_released(noise: Any) -> None:
     """Each time with chance 1e-9 at most; 40 times with 4e-8."""
     curator = hold({"people": _people()}, POLICY.replace("epsilon: 1,", "epsilon: 1000,"))
     for number in range(40):
@@ -159,7 +159,7 @@ def test_a_rare_key_is_never_told(noise: Any) -> None:
         assert [row[0] for row in answer.rows] == ["cold", "flu"]
 
 
-def test_a_key_outside_the_public_values_is_never_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_key_outside_the_public_values_is_never_released(monkeypatch: pytest.MonkeyPatch) -> None:
     without_noise(monkeypatch)
     table = _people().filter(pc.not_equal(_people()["sex"], "M"))
     answer = hold({"people": table}, POLICY).ask(

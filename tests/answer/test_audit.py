@@ -93,7 +93,7 @@ ASKED = ["count(*)", "sum(pay)", "count(*), sum(pay)", "avg(pay)", "variance(pay
 
 
 @pytest.mark.parametrize("what", ASKED)
-def test_no_group_tells_one_person_apart_by_more_than_epsilon(what: str) -> None:
+def test_no_group_distinguishes_one_person_by_more_than_epsilon(what: str) -> None:
     assert _bound(what) <= 1
 
 
@@ -149,7 +149,7 @@ def _visits(rows: list[int], *, groups: int = FEWER) -> pa.Table:
 
 
 @pytest.mark.parametrize("what", ["count(*)", "sum(pay)", "count(DISTINCT pid)"])
-def test_a_person_with_many_rows_is_told_apart_by_no_more_than_epsilon(what: str) -> None:
+def test_a_person_with_many_rows_is_distinguished_by_no_more_than_epsilon(what: str) -> None:
     runs = [_labels(_visits(rows), what, bins=1)[:FEWER] for rows in ([1, 1], [1, 1, 10])]
     assert epsilon_lower_bound(*runs) <= 1
 
@@ -177,7 +177,7 @@ def test_houses_whose_number_is_not_public_keep_epsilon_and_delta(noise: str) ->
 
 
 @pytest.mark.parametrize(("noise", "slip"), [("laplace", 0.001), ("gaussian", 0.0005)])
-def test_a_house_of_one_person_is_told_with_chance_delta(noise: str, slip: float) -> None:
+def test_a_house_of_one_person_is_released_with_chance_delta(noise: str, slip: float) -> None:
     """Gaussian noise needs one half of delta for itself."""
     told = int((_told([0.0], delta=0.001, noise=noise) > -1000).sum())
     assert told <= stats.binom.isf(ALPHA, GROUPS, slip)

@@ -203,7 +203,7 @@ def test_nan_is_missing_in_a_sum_as_everywhere(engine):
 
 
 @pytest.mark.parametrize(("degree", "high"), [(2, "1e151"), (1, "1e301"), (1, "1e-300")])
-def test_bounds_that_would_overflow_are_refused_before_anybody_pays(degree: int, high: str):
+def test_bounds_that_would_overflow_are_refused_before_anyone_pays(degree: int, high: str):
     with pytest.raises(QuestionRefused, match="bounds"):
         blocks.bernstein_block(
             "x", asked(AggregateKind.VARIANCE, argument(0, high)), degree=degree, has_rest=False

@@ -131,7 +131,7 @@ def test_other_bounds_are_another_question():
     assert not wider.ask("SELECT sum(age) AS s FROM people", epsilon=0.5).cached
 
 
-def test_nothing_is_told_that_the_ledger_does_not_have(monkeypatch: pytest.MonkeyPatch):
+def test_nothing_is_released_that_the_ledger_does_not_have(monkeypatch: pytest.MonkeyPatch):
     """A crash between looking and telling counts as spent, and the next asker has the first noise."""
     curator = people()
 
@@ -162,7 +162,7 @@ def test_the_budget_is_reserved_before_the_engine_is_asked(monkeypatch: pytest.M
     assert seen == [{"table:people": 0.5}]
 
 
-def test_words_of_an_unforeseen_error_are_withheld(monkeypatch: pytest.MonkeyPatch):
+def test_words_of_an_unexpected_error_are_withheld(monkeypatch: pytest.MonkeyPatch):
     curator = people()
 
     def fail(query: Any) -> Any:

@@ -66,7 +66,7 @@ def test_a_count_that_limits_made_too_low_says_so(monkeypatch: pytest.MonkeyPatc
     assert answer.to_dict()["cut_off"][0]["share"] == cut.share
 
 
-def test_it_is_told_through_real_noise() -> None:
+def test_it_is_reported_through_real_noise() -> None:
     """At epsilon 40 the noise of a bin, of scale 0.5 people, hides 80 people with a chance of 1e-60."""
     with _curator(REGIONAL) as curator:
         (cut,) = curator.ask("SELECT count(*) FROM trips", epsilon=40).cut_off
@@ -190,7 +190,7 @@ def test_a_person_changes_the_bins_by_one_at_most(count: int) -> None:
         assert change.absolute == ONE
 
 
-def test_bins_that_nobody_is_in_add_nothing_but_noise() -> None:
+def test_bins_that_no_one_is_in_add_nothing_but_noise() -> None:
     noisy = [ONE * 1000] + [ONE * 3] * (2 * BINS.count)
     from discreet.answer.contribution import Contribution
 

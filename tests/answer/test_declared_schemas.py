@@ -397,7 +397,7 @@ def test_a_stray_cell_of_a_sheet_is_at_most_one_row_and_no_column(
         ("t.dat", "id,age,\nDUCK1,5,\n"),
     ],
 )
-def test_the_first_person_does_not_tell_the_kind_of_a_file(
+def test_the_first_person_does_not_reveal_the_kind_of_a_file(
     tmp_path: Path, name: str, text: str
 ) -> None:
     (tmp_path / name).write_text(text)
@@ -505,7 +505,7 @@ def test_whole_numbers_declared_as_numbers_are_planned_alike_in_every_format(
     assert planned(found) == expected
 
 
-def test_an_id_that_is_declared_as_a_number_tells_nobody_apart_in_any_format(
+def test_an_id_that_is_declared_as_a_number_distinguishes_no_one_in_any_format(
     tmp_path: Path,
 ) -> None:
     text = NUMBERS.replace("unit: row", "unit: age")

@@ -105,7 +105,9 @@ def test_without_a_policy_a_column_that_repeats_like_a_key_refuses_all_questions
         path.write_text("member_card_no,cost\n000001,5\n", "utf-8")  # the first draft holds
 
 
-def test_without_a_policy_rows_are_people_where_nothing_looks_like_a_key_and_it_is_said() -> None:
+def test_without_a_policy_rows_are_people_where_nothing_looks_like_a_key_and_it_is_reported() -> (
+    None
+):
     frame = pa.table({"age": [1, 2, 2], "sex": ["F", "M", "F"]})
     with discreet.open(frame) as curator:
         answer = curator.ask("SELECT count(*) AS n FROM data", epsilon=1)

@@ -85,7 +85,7 @@ def test_bounds_of_the_question_itself_need_no_confirmation() -> None:
 
 
 @pytest.mark.parametrize("asked", [*OF_BOUNDS, "sum(s) FROM (SELECT salary AS s FROM people) q --"])
-def test_a_refusal_does_not_tell_what_was_drafted(asked: str) -> None:
+def test_a_refusal_does_not_reveal_what_was_drafted(asked: str) -> None:
     """One person with an odd salary moves the drafted bounds, which an analyst must not see."""
     richer = PEOPLE.set_column(2, "salary", pa.array([9_900_000, *range(20_000, 20_199)]))
     question = f"SELECT {asked} FROM people"

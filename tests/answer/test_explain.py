@@ -133,7 +133,7 @@ def test_errors_that_depend_on_the_data_are_not_promised(explained, aggregate: s
         explained(question, within=Fraction(1, 20))
 
 
-def test_a_median_tells_how_many_ranks_it_may_be_off(explained):
+def test_a_median_reports_how_many_ranks_it_may_be_off(explained):
     (near,) = explained("SELECT median(age) FROM people", epsilon=10).expected
     (far,) = explained("SELECT median(age) FROM people", epsilon=0.1).expected
     assert 0 < near.ranks < far.ranks

@@ -142,7 +142,7 @@ def test_years_between_the_dates_of_a_condition_are_public(grouped, where: str, 
     assert keys == [expected]
 
 
-def test_all_years_between_the_dates_of_a_condition_are_told(curator: Curator):
+def test_all_years_between_the_dates_of_a_condition_are_released(curator: Curator):
     where = "born BETWEEN DATE '1969-01-01' AND DATE '1970-01-03'"
     told = curator.ask(
         f"SELECT year(born) AS y, count(*) FROM people WHERE {where} GROUP BY y", epsilon=1
@@ -166,7 +166,7 @@ def test_other_keys_are_private(grouped, by: str):
     assert None in keys
 
 
-def test_a_public_value_beyond_64_bits_is_refused_before_anybody_pays():
+def test_a_public_value_beyond_64_bits_is_refused_before_anyone_pays():
     policy = POLICY.replace("values: [F, M]", f"values: [1, {2**64}]")
     held = hold({"people": PEOPLE.set_column(1, "sex", pa.array([1, 2, 3, 4, 5]))}, policy)
     with pytest.raises(QuestionRefused, match="64 bits"):
@@ -229,7 +229,7 @@ def test_a_null_key_is_a_group_where_keys_are_private_and_none_where_they_are_pu
     assert any("missing" in caution for caution in told.cautions)
 
 
-def test_groups_are_told_in_the_order_of_their_keys(curator: Curator):
+def test_groups_are_released_in_the_order_of_their_keys(curator: Curator):
     rows = [{"town": name, "age": 1} for name in ("b", "c", "a") for _ in range(20)]
     other = hold({"people": pa.Table.from_pylist(rows)})
     told = other.ask("SELECT town, count(*) FROM people GROUP BY town", epsilon=9, delta=1e-5)

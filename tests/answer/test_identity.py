@@ -338,7 +338,7 @@ def test_a_cell_is_the_same_in_every_format(cells: tuple[str, Any, Any]):
     assert take_sample(second, [mine], key=KEY)[1] == [1.0]
 
 
-def test_samples_of_large_tables_tell_what_they_share(monkeypatch: pytest.MonkeyPatch):
+def test_samples_of_large_tables_reveal_what_they_share(monkeypatch: pytest.MonkeyPatch):
     """8,192 hashes of 60,000: shares are estimated within a few percent (6 standard errors)."""
     whole = open_table(pa.table({"n": range(60_000)}))
     third = open_table(pa.table({"n": range(20_000)}))

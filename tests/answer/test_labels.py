@@ -78,7 +78,7 @@ def test_a_group_is_not_called_by_the_value_that_comes_first(
         pytest.param("FLOAT8", "'-0'", "'0'", id="zeros"),
     ],
 )
-def test_values_that_postgresql_tells_apart_and_arrow_does_not_are_one_before_they_are_grouped(
+def test_values_that_only_postgresql_distinguishes_are_one_before_they_are_grouped(
     postgres_url: str, kind: str, first: str, second: str
 ) -> None:
     """Otherwise a person in both groups would count twice in the one that they become."""

@@ -72,7 +72,7 @@ def test_what_it_says_holds_through_real_noise() -> None:
     assert found.recommended == 64
 
 
-def test_few_people_are_not_told_of() -> None:
+def test_groups_of_few_people_are_not_released() -> None:
     with _curator([1] * 5000 + [2]) as curator:
         found = curator.limits("trips", epsilon="0.01")
     if found.recommended is None:  # but with a chance of about 1 %, that noise looks like people
@@ -89,7 +89,7 @@ def test_few_people_are_not_told_of() -> None:
         (None, 1, WrongUsage),
     ],
 )
-def test_what_cannot_be_told_costs_nothing(
+def test_a_question_without_an_answer_costs_nothing(
     table: str | None, epsilon: int, kind: type[Exception]
 ) -> None:
     with _curator() as curator:

@@ -197,7 +197,7 @@ def is_covered(engine: Engine, predicate: exp.Expr, read: Callable[..., Any]) ->
 
 @settings(max_examples=150)
 @given(predicate=predicates)
-def test_every_row_that_passes_lies_in_a_part_that_is_told(
+def test_every_row_that_passes_lies_in_a_part_that_is_reported(
     engine: Engine, predicate: exp.Expr
 ) -> None:
     assert is_covered(engine, predicate, touched_cells)
@@ -229,7 +229,7 @@ def test_predicates_with_disjoint_parts_share_no_row(
 @pytest.mark.parametrize(
     "text", ["region = 'north' OR n = 1", "NOT day = '2026-01-31'", "day < '2026-02-01'"]
 )
-def test_a_reader_that_tells_too_little_is_caught(engine: Engine, text: str) -> None:
+def test_a_reader_that_reports_too_little_is_caught(engine: Engine, text: str) -> None:
     def careless(predicate: exp.Expr, *arguments: Any, **options: Any) -> Any:
         blind = predicate.transform(lambda node: node.this if type(node) is exp.Not else node)
         blind = blind.transform(lambda node: node.this if type(node) is exp.Or else node)
@@ -261,7 +261,7 @@ def test_a_reader_that_tells_too_little_is_caught(engine: Engine, text: str) -> 
         ("DAY = '2026-03-05'", ["2026-03"]),
     ],
 )
-def test_a_range_of_dates_is_told_by_its_months(text: str, found: list[str]) -> None:
+def test_a_range_of_dates_is_reported_by_its_months(text: str, found: list[str]) -> None:
     assert told(text) == found
 
 
@@ -382,7 +382,7 @@ def test_texts_that_some_engine_takes_for_equal_share_a_part(one: str, other: st
         ("day = '2026-01-01'", "day", ["2026-01-01"]),
     ],
 )
-def test_a_value_is_told_only_where_its_type_fits(
+def test_a_value_is_reported_only_where_its_type_fits(
     text: str, column: str, found: list[str] | None
 ) -> None:
     assert told(text, "value", column) == found

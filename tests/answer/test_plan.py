@@ -198,7 +198,7 @@ def test_a_delta_is_shared_by_all_that_may_slip(plan):
         ("1", "0", "gaussian"),
     ],
 )
-def test_prices_that_protect_nobody_are_invalid(plan, epsilon, delta, noise):
+def test_prices_that_protect_no_one_are_invalid(plan, epsilon, delta, noise):
     with pytest.raises(InvalidBudget):
         plan("SELECT count(*) FROM people", epsilon=epsilon, delta=delta, noise=noise)
 

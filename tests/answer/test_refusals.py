@@ -355,7 +355,7 @@ def test_what_grows_with_its_depth_is_refused_when_it_is_deep(name: str, monkeyp
 
 
 @pytest.mark.parametrize("rows", [[], [{"age": None, "sex": None, "town": None, "pay": None}]])
-def test_a_table_of_nobody_or_nothing_has_answers_like_any_other(rows, monkeypatch):
+def test_a_table_of_no_one_or_nothing_has_answers_like_any_other(rows, monkeypatch):
     without_noise(monkeypatch)
     curator = curator_of(rows)
     told = curator.ask(

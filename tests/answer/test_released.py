@@ -149,7 +149,7 @@ def test_a_question_killed_before_the_outer_query_has_the_same_noise(tmp_path: P
     assert not draws
 
 
-def test_two_processes_that_ask_the_same_tell_the_same_noise(tmp_path: Path, monkeypatch):
+def test_two_processes_that_ask_the_same_release_the_same_noise(tmp_path: Path, monkeypatch):
     both = threading.Barrier(2, timeout=60)
 
     def drawn() -> Any:

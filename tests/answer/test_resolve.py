@@ -184,7 +184,7 @@ def test_a_foreign_key_says_whose_a_row_is(leaf):
     assert len(found.rows.unit) == 1
 
 
-def test_a_public_table_adds_columns_and_nobody(leaf):
+def test_a_public_table_adds_columns_and_no_people(leaf):
     found = leaf("SELECT w.wing, count(*) FROM visits v JOIN wards w USING (ward) GROUP BY w.wing")
     assert touched(found) == ["visits"]
     assert found.keys[0].values == ("east", "west")
@@ -272,7 +272,7 @@ def test_names_are_found_in_any_case_and_quoted_as_they_are(leaf):
         ("SELECT count(*) FROM people UNION ALL SELECT age FROM people", "aggregates"),
     ],
 )
-def test_what_makes_no_sense_is_told_as_such(taken_apart, text: str, reason: str):
+def test_what_makes_no_sense_is_reported_as_such(taken_apart, text: str, reason: str):
     with pytest.raises((InvalidQuestion, QuestionRefused), match=reason):
         taken_apart(text)
 

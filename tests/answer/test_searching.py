@@ -49,7 +49,7 @@ def _curator(policy: str = POLICY, data: pa.Table = PEOPLE) -> Curator:
     return hold({"people": data}, policy)
 
 
-def test_bounds_are_found_privately_and_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_bounds_are_found_privately_and_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     without_noise(monkeypatch)
     with _curator() as curator:
         answer = curator.ask(SUM, epsilon=1)
@@ -163,7 +163,7 @@ STRANGE = [1e300, -1e300, float("inf"), float("nan"), 0.0, -0.0, 1e-300, 4.0, 2.
 
 @pytest.mark.parametrize("value", [*STRANGE, None])
 @pytest.mark.parametrize("count", [1, 40])
-def test_nobody_changes_the_bins_by_more_than_the_noise_is_made_for(
+def test_no_one_changes_the_bins_by_more_than_the_noise_is_made_for(
     value: float | None, count: int
 ) -> None:
     tables = _of_one([value] * count, ward=["a"] * count)

@@ -60,7 +60,7 @@ KINDS = pytest.mark.parametrize(
 
 
 @KINDS
-def test_nobody_changes_more_than_the_noise_is_made_for(
+def test_no_one_changes_more_than_the_noise_is_made_for(
     neighbors: Neighbors, sources: tuple[Source, ...], leaver: int, ranks: dict[str, str]
 ) -> None:
     seen: Counter[str] = Counter()
@@ -245,7 +245,7 @@ def test_a_union_of_different_people_is_refused() -> None:
 
 
 @pytest.mark.parametrize("on", ["c.code = c.code", "c.code = v.cost", "c.title = c.title"])
-def test_a_public_table_multiplies_nobody(on: str) -> None:
+def test_a_public_table_multiplies_no_rows_of_a_person(on: str) -> None:
     policy = f"{POLICY}  codes: {{public: true, columns: {{code: insensitive}}}}\n"
     with pytest.raises(QuestionRefused, match="several rows"):
         _of_one([1.0]).plan(f"SELECT count(*) FROM visits v JOIN codes c ON {on}", policy)

@@ -144,7 +144,7 @@ def test_ids_of_different_kinds_are_refused_by_their_types_alone(
 @pytest.mark.parametrize(
     "kind", ["DOUBLE", "FLOAT", "TIMESTAMP", "TIMESTAMPTZ", "UHUGEINT", "BLOB", "INTERVAL", "TIME"]
 )
-def test_a_unit_that_tells_nobody_apart_exactly_is_refused(kind: str) -> None:
+def test_a_unit_that_distinguishes_no_one_exactly_is_refused(kind: str) -> None:
     tables = {"visits": SqlTable({"pid": kind, "cost": "INT"}, [])}
     for rows in ([], [("NULL", "1")]):
         side = on_duckdb({"visits": SqlTable(tables["visits"].columns, rows)}, POLICY)
@@ -188,7 +188,7 @@ def test_texts_that_look_alike_are_different_people(make: Make) -> None:
     assert not any(one.is_refused for one in found.values())
 
 
-def test_a_collation_that_folds_cases_makes_nobody_one_with_another() -> None:
+def test_a_collation_that_folds_cases_merges_no_people() -> None:
     """DuckDB groups by a column's collation but counts distinct values without it."""
     folded = "VARCHAR COLLATE NOCASE"
     ids = ("'anna'", "'ANNA'", "'Anna'", "'bob'")
@@ -204,7 +204,7 @@ def test_a_collation_that_folds_cases_makes_nobody_one_with_another() -> None:
 
 
 @pytest.mark.postgres
-def test_padding_of_postgresql_makes_nobody_one_with_another(postgres_url: str) -> None:
+def test_padding_of_postgresql_merges_no_people(postgres_url: str) -> None:
     for types in (("CHAR(5)", "VARCHAR(9)"), ("CHAR(5)", "CHAR(9)")):
         padded = ("'a'", "'A'", "'b '", "''", "' a'")
         found = _verdicts(
@@ -214,7 +214,7 @@ def test_padding_of_postgresql_makes_nobody_one_with_another(postgres_url: str) 
 
 
 @pytest.mark.postgres
-def test_numbers_of_any_size_tell_people_apart_on_postgresql(postgres_url: str) -> None:
+def test_numbers_of_any_size_distinguish_people_on_postgresql(postgres_url: str) -> None:
     ids = (*WIDE, "'NaN'", "'Infinity'", "0", "1e40", "1e-40", "0.5")
     found = _verdicts(
         lambda t, p: on_postgres(postgres_url, t, p),

@@ -39,7 +39,7 @@ def test_chance_exceeds_nothing():
     assert judge(found(5500, 10_000, baseline=0.5), {"default": 0.01}).exceeds
 
 
-def test_nobody_to_attack_is_nobody_exposed():
+def test_no_one_to_attack_is_no_one_exposed():
     assert (found(0, 0).rate, found(0, 0).interval) == (0.0, (0.0, 1.0))
 
 
@@ -55,7 +55,7 @@ def test_an_example_stays_out_of_what_is_shared():
     assert {"baseline", "queries"} <= set(told)
 
 
-def test_an_attack_nobody_knows_is_refused():
+def test_an_unknown_attack_is_refused():
     with pytest.raises(ValueError, match="no attack"):
         found(1, attack="magic")
 

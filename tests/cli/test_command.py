@@ -46,7 +46,7 @@ def test_help_of_a_verb_imports_nothing_heavy():
     assert heavy_imports("assess", "--help") == "0"
 
 
-def test_the_installed_command_tells_its_version_on_stdout_only():
+def test_the_installed_command_reports_its_version_on_stdout_only():
     done = subprocess.run(
         [DISCREET, "--version"], capture_output=True, encoding="utf-8", check=False
     )
@@ -114,7 +114,7 @@ def test_a_verb_is_needed(capsys: pytest.CaptureFixture[str]):
         (["init", "x.csv", "--memory", "4"], "Invalid value for '--memory'"),
     ],
 )
-def test_wrong_usage_is_told_with_its_code_and_where_to_read_on(
+def test_wrong_usage_is_reported_with_its_code_and_where_to_read_on(
     arguments: list[str], told: str, capsys: pytest.CaptureFixture[str]
 ):
     assert run_command(arguments) == 2
@@ -156,7 +156,7 @@ def add_verb(monkeypatch: pytest.MonkeyPatch, error: BaseException) -> None:
     monkeypatch.setitem(sys.modules, "discreet.cli.probe", SimpleNamespace(command=verb))
 
 
-def test_an_unforeseen_error_is_told_without_its_words(
+def test_an_unexpected_error_is_reported_without_its_words(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ):
     monkeypatch.delenv("DISCREET_DEBUG", raising=False)
@@ -170,7 +170,7 @@ def test_an_unforeseen_error_is_told_without_its_words(
     assert shown.err.endswith("[bug]\n")
 
 
-def test_an_unforeseen_error_is_raised_for_who_looks_for_it(monkeypatch: pytest.MonkeyPatch):
+def test_an_unexpected_error_is_raised_for_who_looks_for_it(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("DISCREET_DEBUG", "1")
     add_verb(monkeypatch, ValueError("why"))
     with pytest.raises(ValueError, match="why"):

@@ -71,7 +71,7 @@ def test_a_refused_demo_changes_nothing(tmp_path: Path):
     assert {path.name: path.read_text() for path in tmp_path.iterdir()} == {"policy.yaml": "mine"}
 
 
-def test_a_result_of_somebody_else_is_not_replaced(tmp_path: Path):
+def test_a_result_of_another_user_is_not_replaced(tmp_path: Path):
     (tmp_path / "released.csv").write_text("mine")
     result = CliRunner().invoke(command, [str(tmp_path)])
     assert isinstance(result.exception, OutputRefused)
@@ -93,7 +93,7 @@ def test_every_question_is_charged_to_the_ledger_of_the_folder():
     )
 
 
-def test_a_demo_told_again_begins_with_a_whole_budget(tmp_path: Path):
+def test_a_repeated_demo_begins_with_a_whole_budget(tmp_path: Path):
     (tmp_path / LEDGER).write_text("spent")
     (tmp_path / f"{LEDGER}-wal").write_text("spent")
     forget_spending(tmp_path)

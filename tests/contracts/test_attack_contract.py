@@ -94,7 +94,7 @@ def test_a_server_finds_the_same_by_every_attack(postgres_url: str):
     assert {"composition", "similarity", "dictionary"} <= names
 
 
-def test_what_is_told_holds_no_value_of_anybody():
+def test_what_is_reported_holds_no_value_of_anyone():
     here = DuckDB()
     told = json.dumps([found.to_dict() for found in attacked(here)], ensure_ascii=False)
     here.close()

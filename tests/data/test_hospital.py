@@ -67,7 +67,7 @@ def test_national_numbers_are_unique_and_leave_one_modulo_97(patients):
     assert {len(number) for number in numbers} == {11}
 
 
-def test_nobody_can_be_written_to_or_called(patients):
+def test_no_email_address_or_phone_number_is_real(patients):
     domains = {row["email"].rpartition("@")[2] for row in patients if row["email"]}
     assert domains == {"example.org", "example.com", "example.net"}
     assert {row["phone"][7:10] for row in patients if row["phone"]} == {"960"}

@@ -142,5 +142,5 @@ def test_a_changed_figure_is_noticed(tmp_path: Path):
         ("```text\n| a | b |\n|---|---|\n| x | 1 |\n```\n", False),
     ],
 )
-def test_tables_of_figures_are_told_from_others(table: str, is_figures: bool):
+def test_tables_of_figures_are_distinguished_from_others(table: str, is_figures: bool):
     assert any(map(has_figures, tables_of(table))) == is_figures

@@ -73,7 +73,7 @@ def test_a_scale_five_percent_too_small_does_not_fit():
 
 
 @pytest.mark.statistics
-def test_a_two_sample_test_tells_scales_apart():
+def test_a_two_sample_test_distinguishes_scales():
     assert (
         same_p_value(sample_laplace(Fraction(10), 50_000), sample_laplace(Fraction(11), 50_000))
         < ALPHA

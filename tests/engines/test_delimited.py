@@ -222,7 +222,7 @@ def test_a_named_encoding_is_read(tmp_path: Path, encoding: str, option: str) ->
 
 
 @pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16"])
-def test_a_byte_order_mark_tells_the_encoding(tmp_path: Path, encoding: str) -> None:
+def test_a_byte_order_mark_determines_the_encoding(tmp_path: Path, encoding: str) -> None:
     assert cells(write(tmp_path, "name,b\nJos\u00e9,1\n".encode(encoding))) == {
         "name": ["Jos\u00e9"],
         "b": [1],

@@ -31,7 +31,7 @@ main(sys.argv[2:])
         ("altair", ("assess", "people.csv", "--report", "people.html"), "report"),
     ],
 )
-def test_a_missing_library_is_told_with_the_command_that_installs_it(
+def test_a_missing_library_is_reported_with_the_command_that_installs_it(
     library: str, arguments: tuple[str, ...], extra: str, tmp_path: Path
 ):
     (tmp_path / "people.csv").write_text("age\n30\n41\n")

@@ -284,7 +284,7 @@ def test_a_damaged_database_is_refused(tmp_path: Path) -> None:
         open_table(tmp_path / "d.duckdb")
 
 
-def test_an_sqlite_file_is_told_apart(tmp_path: Path) -> None:
+def test_an_sqlite_file_is_recognized(tmp_path: Path) -> None:
     (tmp_path / "d.db").write_bytes(b"SQLite format 3\0")
     with pytest.raises(UnreadableSource, match="SQLite"):
         open_table(tmp_path / "d.db")

@@ -135,7 +135,7 @@ def test_every_method_of_the_prompt_meets_every_criterion_asked_for(
     assert again.json["suppressed"] == found["suppressed"] - found["withheld"]
 
 
-def test_a_dry_run_tells_and_writes_nothing(crowd: Path, folder: Path, discreet):
+def test_a_dry_run_reports_and_writes_nothing(crowd: Path, folder: Path, discreet):
     before = everything(folder)
     ran = discreet("anonymize", "crowd.csv", *SHORTCUT, "--dry-run", "--json")
     assert ran.code == 0, ran.err
@@ -247,7 +247,7 @@ def test_the_manifest_proves_the_release_and_quotes_no_row(hospital: Path, discr
         assert row["birth_date"] not in text
 
 
-def test_a_manifest_goes_where_it_is_told_and_to_no_other_file(crowd: Path, folder: Path, discreet):
+def test_a_manifest_goes_to_the_file_named_and_to_no_other(crowd: Path, folder: Path, discreet):
     arguments = ("anonymize", "crowd.csv", *SHORTCUT)
     ran = discreet(*arguments, "-o", "out.csv", "--manifest", "proof.json", "--json")
     assert ran.json["manifest"] == "proof.json"
@@ -283,7 +283,7 @@ def test_a_password_is_not_in_the_manifest(crowd: Path, folder: Path, postgres_u
     assert (folder / "again.csv").read_bytes() == (folder / "out.csv").read_bytes()
 
 
-def test_the_frontier_tells_what_other_values_of_k_cost(crowd: Path, discreet):
+def test_the_frontier_reports_what_other_values_of_k_cost(crowd: Path, discreet):
     ran = discreet("anonymize", "crowd.csv", *SHORTCUT, "--dry-run", "--frontier", "--json")
     points = ran.json["frontier"]
     assert [point["k"] for point in points][:4] == [2, 3, 5, 10]
@@ -398,7 +398,7 @@ NO_SHORTCUT = [
 
 
 @pytest.mark.parametrize(("arguments", "error", "words"), NO_SHORTCUT)
-def test_what_is_missing_is_said(
+def test_what_is_missing_is_reported(
     crowd: Path, discreet, arguments: tuple[str, ...], error: str, words: str
 ):
     ran = discreet("anonymize", *arguments)
@@ -503,7 +503,7 @@ def test_a_filtered_frame_releases_what_it_shows(crowd: Path, folder: Path):
     assert released(some, folder)["smoker"].to_list() == [1] * 45
 
 
-def test_a_category_nobody_has_is_no_class(crowd: Path, folder: Path):
+def test_a_category_no_one_has_is_no_class(crowd: Path, folder: Path):
     frame = frame_of(crowd)
     plain = released(frame, folder)
     frame["sex"] = pd.Categorical(frame["sex"], categories=["F", "M", "X"])

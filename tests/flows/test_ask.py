@@ -139,7 +139,7 @@ def test_an_unbounded_sum_is_refused_with_the_way_out(clinic: Path, discreet):
     assert discreet("ask", "people.csv", clamped, "--epsilon", "1").code == 0
 
 
-def test_private_keys_are_told_with_a_delta_and_rare_ones_are_not(clinic: Path, discreet):
+def test_private_keys_are_reported_with_a_delta_and_rare_ones_are_not(clinic: Path, discreet):
     with Path("people.csv").open("a", encoding="utf-8") as file:
         file.write("33,F,nowhere\n")
     question = "SELECT town, count(*) AS n FROM people GROUP BY town"
@@ -148,7 +148,7 @@ def test_private_keys_are_told_with_a_delta_and_rare_ones_are_not(clinic: Path, 
     assert ran.json["spent"]["delta"] == 1e-6
 
 
-def test_an_explanation_tells_price_and_error_and_what_an_error_needs(clinic: Path, discreet):
+def test_an_explanation_reports_price_and_error_and_what_an_error_needs(clinic: Path, discreet):
     arguments = ("explain", "people.csv", COUNT, "--policy", "policy.yaml", "--epsilon", "1")
     ran = discreet(*arguments, "--within", "5%", "--size", "1000", "--json")
     assert ran.code == 0
@@ -159,7 +159,7 @@ def test_an_explanation_tells_price_and_error_and_what_an_error_needs(clinic: Pa
     assert discreet("budget", "--json").json["accounts"] == []
 
 
-def test_the_book_is_shown_and_verified(clinic: Path, discreet):
+def test_the_ledger_is_shown_and_verified(clinic: Path, discreet):
     ask(discreet, COUNT, "--epsilon", "1")
     ran = discreet("budget", "--verify", "--json")
     assert ran.code == 0
@@ -169,7 +169,7 @@ def test_the_book_is_shown_and_verified(clinic: Path, discreet):
     assert any(entry["question"] for entry in ran.json["entries"])
 
 
-def test_a_book_that_somebody_changed_is_not_verified(clinic: Path, discreet):
+def test_a_ledger_that_was_changed_is_not_verified(clinic: Path, discreet):
     import sqlite3
 
     ask(discreet, COUNT, "--epsilon", "1")
@@ -179,7 +179,7 @@ def test_a_book_that_somebody_changed_is_not_verified(clinic: Path, discreet):
     assert (ran.code, ran.error) == (1, "ledger-failed")
 
 
-def test_no_ledger_is_told_as_such(folder: Path, discreet):
+def test_no_ledger_is_reported_as_such(folder: Path, discreet):
     ran = discreet("budget", "--ledger", "nothing.sqlite")
     assert (ran.code, ran.error) == (2, "no-such-source")
 

@@ -197,7 +197,7 @@ def test_the_figures_are_right(everything):
     assert everything["presence"]["k_map"] == 5
 
 
-def test_what_is_infinite_or_undefined_is_said_in_words(everything):
+def test_what_is_infinite_or_undefined_is_reported_in_words(everything):
     ill = everything["sensitive"]["ill"]
     assert ill["l"]["recursive"]["2"] == "inf"
     assert ill["delta_disclosure"] == "inf"

@@ -33,7 +33,7 @@ def test_all_that_a_table_admits_is_tried_and_the_worst_comes_first(release: str
     assert "Not tried: composition – no earlier release (--earlier)" in ran.err
 
 
-def test_what_is_not_given_is_said_not_to_be_tried(release: str, discreet):
+def test_what_is_not_given_is_reported_as_not_tried(release: str, discreet):
     ran = discreet("attack", "all", release, *ROLES)
     assert "Not tried: linkage – no list of known people was given (--known)" in ran.err
     assert "Ann" not in ran.out
@@ -89,13 +89,13 @@ def test_a_report_shows_no_example(release: str, discreet, folder: Path):
     assert "[30-39]" not in page
 
 
-def test_a_share_that_is_none_is_told(release: str, discreet):
+def test_a_share_that_is_none_is_reported(release: str, discreet):
     ran = discreet("attack", "homogeneity", release, *ROLES, "--tolerance", "lots")
     assert ran.code == 2
     assert "'lots' is no share. Write 0.05 or 5%." in ran.err
 
 
-def test_a_method_that_is_misspelled_is_told(discreet):
+def test_a_method_that_is_misspelled_is_reported(discreet):
     ran = discreet("attack", "linkag", "x.csv")
     assert ran.code == 2
     assert "Did you mean 'linkage'?" in ran.err

@@ -29,14 +29,14 @@ def block(folder: Path) -> Path:
     return folder
 
 
-def test_one_table_is_told_with_its_people(block: Path, discreet: Discreet):
+def test_one_table_is_reported_with_its_people(block: Path, discreet: Discreet):
     ran = discreet("attack", "census", "block.yaml", "--tolerance", "0")
     assert ran.code == 3
     assert "Exactly one table of 4 people" in ran.out
     assert "age 43, race White" in ran.out
 
 
-def test_json_tells_how_many_tables_and_nobodys_age(block: Path, discreet: Discreet):
+def test_json_reports_how_many_tables_and_no_age_of_a_person(block: Path, discreet: Discreet):
     ran = discreet("attack", "census", "block.yaml", "--truth", "truth.csv", "--json")
     found = ran.json[0]
     assert ran.code == 0
@@ -60,7 +60,7 @@ def test_hidden_small_cells_are_ranges(block: Path, discreet: Discreet):
     assert ran.json[0]["details"]["solutions"] == 1
 
 
-def test_a_cap_is_told(block: Path, discreet: Discreet):
+def test_a_cap_is_reported(block: Path, discreet: Discreet):
     (block / "open.yaml").write_text("people: 3\nvariables: {age: 0..9}\n")
     ran = discreet("attack", "census", "open.yaml", "--most", 7, "--time", 30)
     assert "More than 7 tables of 3 people" in ran.out
@@ -84,7 +84,7 @@ def test_wrong_words_are_answered(block: Path, discreet: Discreet, words: list[o
     assert told in ran.err
 
 
-def test_every_fault_of_a_block_is_told(block: Path, discreet: Discreet):
+def test_every_fault_of_a_block_is_reported(block: Path, discreet: Discreet):
     (block / "bad.yaml").write_text(BLOCK.replace("White}", "Wite}").replace("people", "poeple"))
     ran = discreet("attack", "census", "bad.yaml")
     assert ran.code == 2

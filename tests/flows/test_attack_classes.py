@@ -148,7 +148,7 @@ def test_a_wrong_number_is_wrong_usage(discreet: Discreet, release: Path, words:
     assert discreet("attack", method, release.name, *ROLES, *rest).code == 2
 
 
-def test_guessed_parts_are_said(discreet: Discreet, people: Path):
+def test_guessed_parts_are_reported(discreet: Discreet, people: Path):
     ran = discreet("attack", "inference", people.name, "--sensitive", "ill")
     assert ran.code == 0
     assert "guessed" in ran.err

@@ -119,7 +119,7 @@ def test_wrong_words_exit_with_2(words, error, hospital: Path, discreet: Discree
     assert (ran.code, ran.error) == (2, error)
 
 
-def test_a_file_without_people_is_told(hospital: Path, discreet: Discreet):
+def test_a_file_without_people_is_reported(hospital: Path, discreet: Discreet):
     Path("none.csv").write_text("sex\n")
     ran = discreet("attack", "linkage", "patients.csv", "--known", "none.csv", "--on", "sex")
     assert (ran.code, ran.error) == (1, "empty-source")

@@ -64,7 +64,7 @@ def test_nothing_that_may_be_shared_names_alice_or_her_pay(discreet: Discreet, f
         assert not any(word in text for text in (ran.out, page) for word in ("Alice", "55,000"))
 
 
-def test_discreets_own_answers_reveal_nobody_and_no_real_budget_is_spent(
+def test_discreets_own_answers_reveal_no_one_and_no_real_budget_is_spent(
     discreet: Discreet, folder: Path, monkeypatch
 ):
     monkeypatch.setenv("DISCREET_LEDGER", str(folder / "ledger.sqlite"))
@@ -96,7 +96,7 @@ def test_counts_find_out_an_illness_by_halves(discreet: Discreet):
     assert (ran.json[0]["correct"], ran.json[0]["queries"] <= 22) == (1, True)
 
 
-def test_averaging_tells_noise_that_sticks_from_noise_that_does_not(discreet: Discreet):
+def test_averaging_distinguishes_noise_that_is_repeated_from_noise_that_is_not(discreet: Discreet):
     options = ["--condition", "ill = 'gout'", "--noise", "laplace:1", "--sticky", "--seed", "2"]
     options += ["--repeats", "30", "--json"]
     ran = discreet("attack", "averaging", "staff.csv", *ALICE, *options)

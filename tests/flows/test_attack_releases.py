@@ -28,7 +28,7 @@ def releases(folder: Path) -> Path:
     return folder
 
 
-def test_two_releases_tell_what_neither_tells_alone(discreet: Discreet, releases: Path):
+def test_two_releases_reveal_what_neither_reveals_alone(discreet: Discreet, releases: Path):
     words = ("composition", "north.csv", "south.csv", "--known", "people.csv", *ROLES)
     ran = discreet("attack", *words, "--control", "others.csv", "--json")
     assert ran.code == 0

@@ -48,7 +48,7 @@ def test_a_table_that_copies_people_exits_3(attack: str, tables: Path, discreet:
 
 
 @pytest.mark.parametrize("attack", ATTACKS)
-def test_a_table_that_copies_nobody_exits_0(attack: str, tables: Path, discreet: Discreet):
+def test_a_table_that_copies_no_one_exits_0(attack: str, tables: Path, discreet: Discreet):
     ran = discreet("attack", attack, "honest.csv", *GIVEN, "--tolerance", "5%", "--json")
     assert ran.code == 0
     for found in ran.json:

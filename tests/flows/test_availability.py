@@ -340,7 +340,7 @@ def test_a_connection_does_not_go_on_as_another_user_of_its_name(gateway: Gatewa
     run(gateway, "DROP ROLE temp")
 
 
-def test_health_is_told_to_anybody(gateway: Gateway):
+def test_health_is_reported_to_anyone(gateway: Gateway):
     wait_for(lambda: gateway.web is not None)
     told = httpx.get(f"http://127.0.0.1:{gateway.web}/healthz", timeout=60)
     assert (told.status_code, told.json()["status"]) == (200, "ok")

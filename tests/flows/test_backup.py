@@ -101,7 +101,7 @@ def test_everything_comes_back_in_another_folder(discreet, backed_up: Path, fold
     assert stat.S_IMODE((other / "keys" / "server.key").stat().st_mode) == 0o600
 
 
-def test_the_journal_tells_of_backups_and_of_going_back(discreet, backed_up: Path):
+def test_the_journal_records_backups_and_restores(discreet, backed_up: Path):
     assert discreet("restore", "clinic.backup", "elsewhere").code == 3
     for place, told in (
         ("clinic", [f"back up to {backed_up}"]),
@@ -113,7 +113,7 @@ def test_the_journal_tells_of_backups_and_of_going_back(discreet, backed_up: Pat
         assert [reason[: len(word)] for reason, word in zip(found, told, strict=True)] == told
 
 
-def test_a_folder_in_use_is_replaced_only_when_told_and_kept_beside(
+def test_a_folder_in_use_is_replaced_only_on_request_and_kept(
     discreet, backed_up: Path, clinic: Path
 ):
     (clinic / "server.yaml").write_text("port: 1\n", "utf-8")

@@ -446,7 +446,7 @@ def quotes(text: str) -> list[str]:
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-def test_a_mistake_is_told_with_code_place_and_remedy(case: Case, place: Path, discreet):
+def test_a_mistake_is_reported_with_code_place_and_remedy(case: Case, place: Path, discreet):
     lay_out(case, place)
     before = snapshot(place)
     writes_report = case.arguments[0] == "assess" and "--report" not in case.arguments
@@ -480,7 +480,7 @@ def test_a_table_of_a_file_that_has_none_is_refused(place: Path, discreet):
     assert "--table" in ran.err
 
 
-def test_a_database_that_somebody_writes_to_is_locked(place: Path, discreet):
+def test_a_database_that_a_process_writes_to_is_locked(place: Path, discreet):
     duckdb.connect(str(place / "clinic.duckdb")).close()
     hold = "import duckdb, sys; c = duckdb.connect(sys.argv[1]); print(flush=True); input()"
     with subprocess.Popen(
@@ -496,7 +496,7 @@ def test_a_database_that_somebody_writes_to_is_locked(place: Path, discreet):
     assert "clinic.duckdb" in ran.err
 
 
-def test_a_table_that_a_database_lacks_is_told_with_those_it_has(place: Path, discreet):
+def test_a_table_that_a_database_lacks_is_reported_with_those_it_has(place: Path, discreet):
     with duckdb.connect(str(place / "clinic.duckdb")) as connection:
         connection.execute("CREATE TABLE people AS SELECT 'MARK' AS ill")
     ran = discreet("assess", "clinic.duckdb", "--table", "peple", *QUASI)
@@ -504,7 +504,9 @@ def test_a_table_that_a_database_lacks_is_told_with_those_it_has(place: Path, di
     assert "Did you mean 'people'?" in ran.err
 
 
-def test_damage_in_the_middle_of_a_parquet_file_is_told_without_its_bytes(place: Path, discreet):
+def test_damage_in_the_middle_of_a_parquet_file_is_reported_without_its_bytes(
+    place: Path, discreet
+):
     path = place / "people.parquet"
     cells = [f"MARK{n}" for n in range(5000)]
     parquet.write_table(pa.table({"age": cells, "ill": cells[::-1]}), path)

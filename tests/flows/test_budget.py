@@ -47,13 +47,13 @@ def left(discreet, *more: object) -> dict[str, float]:
     }
 
 
-def test_by_default_all_questions_of_a_user_are_in_one_book(clinic: Path, discreet):
+def test_by_default_all_questions_of_a_user_are_in_one_ledger(clinic: Path, discreet):
     assert ask(discreet).code == 0
     assert (clinic / "state" / "discreet" / "ledger.sqlite").is_file()
     assert left(discreet) == {"people.csv": 0.5}
 
 
-def test_a_book_can_be_named_by_an_option_or_by_the_environment(
+def test_a_ledger_can_be_named_by_an_option_or_by_the_environment(
     clinic: Path, discreet, monkeypatch
 ):
     assert ask(discreet, COUNT, "--ledger", "one.sqlite").code == 0
@@ -64,7 +64,7 @@ def test_a_book_can_be_named_by_an_option_or_by_the_environment(
     assert not (clinic / "state").exists()
 
 
-def test_another_book_knows_no_answers(clinic: Path, discreet):
+def test_another_ledger_knows_no_answers(clinic: Path, discreet):
     first = ask(discreet, COUNT, "--json", "--ledger", "one.sqlite").json
     other = ask(discreet, COUNT, "--json", "--ledger", "two.sqlite").json
     assert (first["cached"], other["cached"]) == (False, False)
@@ -97,7 +97,7 @@ def test_wrong_usage_changes_nothing(clinic: Path, discreet, arguments: tuple[st
     assert after == before
 
 
-def test_a_source_that_is_not_there_is_told(clinic: Path, discreet):
+def test_a_missing_source_is_reported(clinic: Path, discreet):
     ran = discreet("ask", "nobody.csv", COUNT, "--epsilon", "1")
     assert (ran.code, ran.error) == (2, "no-such-source")
 
@@ -129,7 +129,7 @@ def test_json_holds_even_what_a_division_by_zero_makes(clinic: Path, discreet):
     assert "Warning" not in ran.err
 
 
-def test_entries_tell_who_asked_what_and_when(clinic: Path, discreet):
+def test_entries_record_who_asked_what_and_when(clinic: Path, discreet):
     ask(discreet)
     ask(discreet, "SELECT avg(age) FROM people", epsilon="0.25")
     told = discreet("budget", "--json", "--entries", "1").json

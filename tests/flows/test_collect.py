@@ -68,7 +68,7 @@ def test_the_manifest_says_how_to_count_and_nothing_about_people(town: Path, fol
     assert content["rows"] == 4000
 
 
-def test_without_a_manifest_the_protocol_must_be_said(town: Path, folder: Path, discreet):
+def test_without_a_manifest_the_protocol_must_be_named(town: Path, folder: Path, discreet):
     discreet("collect", town, *ASK, "--method", "oue", "-o", "r.csv")
     (folder / "r.csv.json").unlink()
     refused = discreet("collect", "--estimate", "r.csv")
@@ -161,7 +161,7 @@ def test_the_source_is_not_replaced(town: Path, discreet):
     assert town.read_text() == before
 
 
-def test_a_dry_run_tells_the_error_and_writes_nothing(town: Path, folder: Path, discreet):
+def test_a_dry_run_reports_the_error_and_writes_nothing(town: Path, folder: Path, discreet):
     ran = discreet("collect", town, *ASK, "--dry-run", "--json")
     assert ran.json["error"] == pytest.approx(28.7, abs=0.1)
     assert ran.json["output"] is None
@@ -187,14 +187,14 @@ def test_a_dry_run_tells_the_error_and_writes_nothing(town: Path, folder: Path, 
         ("collect --estimate town.csv --method grr --epsilon 1 --values a,b", "unknown-column"),
     ],
 )
-def test_what_cannot_be_collected_is_said(words: str, code: str, town, folder, discreet):
+def test_what_cannot_be_collected_is_reported(words: str, code: str, town, folder, discreet):
     ran = discreet(*words.split())
     assert (ran.out, ran.error) == ("", code)
     assert ran.code == 2
     assert sorted(folder.iterdir()) == [town]
 
 
-def test_nobody_cannot_report(folder: Path, discreet):
+def test_a_collection_without_people_is_refused(folder: Path, discreet):
     (folder / "nobody.csv").write_text("ill\n")
     ran = discreet("collect", "nobody.csv", *ASK, "-o", "r.csv")
     assert (ran.code, ran.error) == (1, "empty-source")

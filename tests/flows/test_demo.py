@@ -55,7 +55,7 @@ def test_the_raw_table_is_shown_to_be_unsafe(told):
     assert "exit code 3" in told.stdout
 
 
-def test_a_voter_list_finds_patients_and_nobody_in_the_release(told):
+def test_a_voter_list_finds_patients_and_no_one_in_the_release(told):
     assert (
         "1,293 of 3,070 people in voters.csv are linked to one row of patients.csv" in told.stdout
     )

@@ -133,7 +133,7 @@ def test_each_clearance_sees_its_own_reality(psql, person, seen):
     assert psql(person, query).stdout == seen
 
 
-def test_nobody_gets_in_without_the_password(psql, folder):
+def test_no_one_gets_in_without_the_password(psql, folder):
     del psql
     done = subprocess.run(
         ["psql", "service=clerk password=wrong", "-c", "SELECT 1"],
@@ -163,14 +163,14 @@ def test_the_journal_has_it_all_and_is_whole(psql, folder):
     assert verified.returncode == 0
 
 
-def test_what_lies_on_the_disk_tells_no_name(psql, folder):
+def test_what_lies_on_the_disk_reveals_no_name(psql, folder):
     assert psql("custodian", "SELECT count(*) FROM patients").returncode == 0
     written = [path.read_bytes() for path in (folder / "server").rglob("*") if path.is_file()]
     assert len(written) > 4
     assert not [1 for content in written if b"Kellaway" in content]
 
 
-def test_secrets_are_for_whoever_started_it(greeting, folder):
+def test_secrets_are_for_the_user_who_started_it(greeting, folder):
     del greeting
     modes = {(folder / name).stat().st_mode & 0o777 for name in ("people.conf", "server.key")}
     assert modes == {0o600}

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
         ("sensitivity count --neighbors bounded --epsilon 0.5", 0.5),
     ],
 )
-def test_a_calculator_tells_its_epsilon(words: str, epsilon: float | str, discreet):
+def test_a_calculator_reports_its_epsilon(words: str, epsilon: float | str, discreet):
     ran = discreet("epsilon", *words.split(), "--json")
     assert (ran.code, ran.err) == (0, "")
     told = ran.json["epsilon"]
@@ -69,7 +69,7 @@ def test_ways_to_count_stand_side_by_side(discreet):
     assert "by zcdp: 1.47" in discreet(*ask).out
 
 
-def test_a_table_names_who_is_told_apart(folder: Path, discreet):
+def test_a_table_names_who_is_distinguished(folder: Path, discreet):
     (folder / "t.csv").write_text("status,UNP,PROT\nUNVAX,0.5,0.5\nDOSE1,1/4,3/4\nDOSE2,0,1\n")
     ran = discreet("epsilon", "table", "t.csv", "--json", "--delta", "0.5")
     assert ran.json["epsilon"] == "inf"
@@ -115,7 +115,7 @@ def test_a_table_may_be_asked_for_the_delta_of_an_epsilon(folder: Path, discreet
         ("laplase --scale 1", "wrong-usage"),
     ],
 )
-def test_what_cannot_be_calculated_is_said(words: str, code: str, discreet):
+def test_what_cannot_be_calculated_is_reported(words: str, code: str, discreet):
     ran = discreet("epsilon", *words.split())
     assert (ran.code, ran.out, ran.error) == (2, "", code)
 

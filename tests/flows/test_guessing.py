@@ -167,7 +167,7 @@ def test_a_packed_file_has_neither_a_name_nor_a_time_in_its_head(folder: Path, d
     assert b"people.csv" not in found["released.csv.gz"]
 
 
-def test_a_parquet_file_tells_nothing_but_its_rows(folder: Path, discreet):
+def test_a_parquet_file_reveals_nothing_but_its_rows(folder: Path, discreet):
     from pyarrow import parquet
 
     (folder / "policy.yaml").write_text(POLICY)

@@ -59,7 +59,7 @@ def test_a_source_is_written_as_seen_from_the_policy(folder: Path) -> None:
     assert "source: ../patients.csv" in (folder / "policies" / "p.yaml").read_text("utf-8")
 
 
-def test_json_tells_reason_confidence_and_evidence(
+def test_json_reports_reason_confidence_and_evidence(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run_command(["init", "patients.csv", "--json"]) == 0

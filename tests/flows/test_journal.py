@@ -46,7 +46,7 @@ def tamper(clinic: Path, script: str) -> None:
         raw.executescript(script)
 
 
-def test_a_journal_that_nobody_touched_is_whole(discreet, clinic: Path):
+def test_an_unchanged_journal_is_whole(discreet, clinic: Path):
     ran = discreet("journal", "verify", "clinic", "--checkpoint", "witness.txt")
     assert ran.code == 0
     assert "The journal is whole: entries 1 to 12." in ran.out

@@ -219,7 +219,7 @@ def test_a_rewrap_that_was_interrupted_is_finished_by_another(clinic: Path, disc
     assert discreet("key", "rotate", "clinic", "a.b").code == 0
 
 
-def test_what_is_no_server_is_said(folder: Path, discreet: Discreet):
+def test_what_is_no_server_is_reported(folder: Path, discreet: Discreet):
     assert discreet("key", "list", "nowhere").error == "no-such-source"
     assert not (folder / "nowhere").exists()
 

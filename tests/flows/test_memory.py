@@ -62,7 +62,7 @@ def test_a_value_is_found_in_the_memory_of_a_process_that_still_holds_it():
     assert copies(os.getpid(), value.encode())[0] >= 1
 
 
-def test_a_server_that_fails_leaves_no_core_dump_and_nobody_may_trace_it(tmp_path: Path):
+def test_a_server_that_fails_leaves_no_core_dump_and_no_one_may_trace_it(tmp_path: Path):
     script = (
         "import ctypes, os, resource\n"
         "hard = resource.getrlimit(resource.RLIMIT_CORE)[1]\n"

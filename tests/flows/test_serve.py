@@ -43,7 +43,7 @@ def test_a_first_start_shows_the_password_also_when_a_table_is_not_there(
 
 
 @pytest.mark.postgres
-def test_a_database_that_is_not_there_is_told_to_who_starts_the_server(discreet: Discreet):
+def test_a_missing_database_is_reported_at_start(discreet: Discreet):
     refused = discreet("serve", "--data", "new", "--database", "postgresql://a:hush@127.0.0.1:1/x")
     assert refused.error == "no-such-source"
     assert "Is it running" in refused.err

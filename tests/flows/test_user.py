@@ -105,7 +105,9 @@ def test_a_password_comes_from_a_file_or_standard_input(
     assert refused.error == "wrong-usage"
 
 
-def test_without_a_password_nobody_waits_for_one(clinic: Path, discreet: Discreet, monkeypatch):
+def test_without_a_password_the_command_does_not_wait_for_one(
+    clinic: Path, discreet: Discreet, monkeypatch
+):
     monkeypatch.delenv("DISCREET_PASSWORD")
     monkeypatch.setattr("sys.stdin", io.StringIO(""))
     refused = discreet("user", "add", "clinic", "alice")
@@ -113,7 +115,7 @@ def test_without_a_password_nobody_waits_for_one(clinic: Path, discreet: Discree
 
 
 @pytest.mark.parametrize("weak", ["short", "administrator"])
-def test_a_weak_password_adds_nobody(clinic: Path, discreet: Discreet, monkeypatch, weak: str):
+def test_a_weak_password_adds_no_user(clinic: Path, discreet: Discreet, monkeypatch, weak: str):
     monkeypatch.setenv("DISCREET_PASSWORD", weak)
     refused = discreet("user", "add", "clinic", "administrator")
     assert refused.error == "wrong-usage"
@@ -202,7 +204,7 @@ def test_users_of_the_directory_and_of_certificates_have_no_password_here(clinic
 
 
 @pytest.mark.parametrize("act", ["password", "token", "lock", "unlock", "certificate"])
-def test_nothing_is_done_for_somebody_who_is_not_there(clinic: Path, discreet: Discreet, act: str):
+def test_nothing_is_done_for_an_unknown_user(clinic: Path, discreet: Discreet, act: str):
     refused = discreet("user", act, "clinic", "admni")
     assert (refused.error, "Did you mean 'admin'?" in refused.err) == ("wrong-usage", True)
 

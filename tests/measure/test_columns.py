@@ -29,7 +29,7 @@ def test_a_person_who_is_alone_with_several_values_counts_once():
     assert unique(VISITS.slice(0, 4), unit="who") == {"day": 1, "ward": 0}
 
 
-def test_rows_of_nobody_known_are_one_person():
+def test_rows_without_a_known_person_are_one_person():
     assert unique(VISITS, unit="who") == {"day": 2, "ward": 1}
 
 
@@ -38,7 +38,7 @@ def test_a_unit_of_two_values_is_counted_on_every_type():
     assert unique(table, unit="who") == {"day": 1}
 
 
-def test_people_in_several_classes_are_told_to_count_in_each():
+def test_people_in_several_classes_are_reported_to_count_in_each():
     found = assess(VISITS, quasi=["day"], unit="who")
     assert any("in several classes" in caution for caution in found.cautions)
     assert not any(

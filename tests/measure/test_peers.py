@@ -42,13 +42,13 @@ def test_a_single_quasi_identifier_with_one_missing_value_is_one_anonymous():
     assert assess(frame).k == 1
 
 
-def test_a_category_nobody_has_is_no_class():
+def test_a_category_no_one_has_is_no_class():
     frame = PAIRS.assign(q=pd.Categorical(PAIRS["q"], categories=["never", "y", "x"]))
     found = assess(frame)
     assert (found.k, found.classes) == (2, 2)
 
 
-def test_a_sensitive_category_nobody_has_is_no_value():
+def test_a_sensitive_category_no_one_has_is_no_value():
     frame = PAIRS.assign(s=pd.Categorical(PAIRS["s"], categories=["never", "b", "a"]))
     found = assess(frame).sensitive["s"]
     assert (found.values, found.t.equal) == (2, 0.5)

@@ -35,7 +35,7 @@ def test_without_strangers_in_the_population_the_lowest_presence_is_that_of_a_cl
     assert (found.lowest, found.highest) == (0.25, 0.5)
 
 
-def test_a_person_with_several_rows_in_the_population_hides_nobody_twice():
+def test_a_person_with_several_rows_in_the_population_hides_no_one_twice():
     table = pa.table({"who": [1, 1, 2], "age": [30, 30, 41]})
     population = pa.table({"who": [1, 1, 1, 2, 3, None, None], "age": [30, 30, 30, 41, 41, 41, 41]})
     found = discreet.assess(table, quasi=["age"], unit="who", against=population, depth=0)
@@ -141,7 +141,7 @@ def test_people_of_the_population_who_fit_no_class_are_surely_absent():
     assert (held.holds, broken.holds, broken.failing_people) == (True, False, 1)
 
 
-def test_a_population_list_that_misses_people_is_told_and_hides_nobody():
+def test_a_population_list_that_misses_people_is_reported_and_hides_no_one():
     table = pa.table({"age": [30, 30, 41]})
     population = pa.table({"age": [30, 41, 41]})
     found = discreet.assess(table, quasi=["age"], against=population, depth=0)

@@ -70,7 +70,7 @@ def test_a_star_is_a_value_of_its_own_while_another_cell_says_something():
     assert (found.suppressed, found.class_sizes) == (0, {1: 1, 2: 2})
 
 
-def test_suppressed_rows_are_a_class_to_whoever_reads_them():
+def test_suppressed_rows_are_a_class_to_anyone_who_reads_them():
     found = assess({"zip": ["*", "*", "1", "1"], "sex": ["*", "*", "F", "F"]})
     assert (found.rows, found.suppressed, found.classes, found.k) == (4, 2, 2, 2)
 
@@ -126,7 +126,7 @@ def test_with_a_unit_a_class_counts_people():
     assert (found.rows, found.people, found.class_sizes) == (5, 3, {1: 1, 2: 2})
 
 
-def test_rows_of_nobody_known_are_one_person():
+def test_rows_without_a_known_person_are_one_person():
     columns = {"who": [None, None, None, 7], "zip": ["1", "1", "1", "1"]}
     found = assess({**columns, "who": pa.array(columns["who"], pa.int64())}, unit="who")
     assert (found.people, found.k) == (2, 2)

@@ -94,7 +94,7 @@ def test_every_key_is_read_with_its_line() -> None:
     assert (visits.budget.line, visits.limits.line) == (5, 11)
 
 
-def test_what_an_analyst_is_not_told_is_as_for_everybody() -> None:
+def test_settings_not_given_for_an_analyst_are_those_for_everyone() -> None:
     budget = parse_policy(FULL).tables["visits"].budget
     assert budget == BudgetPolicy(
         Decimal(3),
@@ -181,7 +181,7 @@ def test_the_editor_accepts_what_the_loader_reads() -> None:
         ("partitions", "[ward]", "'partitions' must hold keys and values, not a list"),
     ],
 )
-def test_a_fault_is_told_with_its_line(key: str, written: str, fault: str) -> None:
+def test_a_fault_is_reported_with_its_line(key: str, written: str, fault: str) -> None:
     (found,) = faults(table(**{key: written}))
     assert found.startswith("policy:8: ")
     assert fault in found
@@ -195,7 +195,7 @@ def test_the_budget_of_all_tables_has_faults_too() -> None:
     )
 
 
-def test_faults_are_told_at_once() -> None:
+def test_faults_are_reported_together() -> None:
     found = faults(
         table(budget="{epsilon: 0}", limits="{rows-per-unit: 0}", partitions="{x: value}")
     )
@@ -212,7 +212,7 @@ def test_faults_are_told_at_once() -> None:
         "partitions: {ward: value}",
     ],
 )
-def test_what_everybody_may_read_protects_nobody(block: str) -> None:
+def test_a_public_table_protects_no_one(block: str) -> None:
     key, _, written = block.partition(": ")
     (found,) = faults(table(public="true", **{key: written}))
     assert f"'{key}' protects no one" in found
@@ -295,7 +295,7 @@ most = st.none() | st.integers(1, 10**6)
     st.builds(ContributionLimits, most, most, most),
     st.sampled_from(PERIODS),
 )
-def test_what_is_said_of_answers_is_read_back_as_it_was_written(
+def test_the_answer_block_is_read_back_as_it_was_written(
     whole: BudgetPolicy | None,
     budget: BudgetPolicy | None,
     limits: ContributionLimits,

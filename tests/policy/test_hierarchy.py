@@ -192,7 +192,7 @@ def test_null_is_a_group_of_its_own_below_the_top() -> None:
     assert [level.tolist() for level in levels] == [[0, 1, 2, 3, 1], [0, 1, 2, 0, 1], [0] * 5]
 
 
-def test_missing_values_are_counted_but_not_told() -> None:
+def test_missing_values_are_counted_but_not_shown() -> None:
     tree = build_taxonomy({"a": ["x"]})
     with pytest.raises(InvalidHierarchy, match="column 'c' misses 2 of 3 distinct") as caught:
         require_covers(tree, pa.array(["x", "Alice Meier", None, "secret"]), column="c")
@@ -210,7 +210,7 @@ def test_missing_values_are_counted_but_not_told() -> None:
         (Calendar(("year",)), ["1967-13-01"]),
     ],
 )
-def test_generalizing_a_missed_value_is_refused_without_telling_it(
+def test_generalizing_a_missed_value_is_refused_without_showing_it(
     hierarchy: Hierarchy, values: list[str]
 ) -> None:
     with pytest.raises(InvalidHierarchy) as caught:

@@ -169,7 +169,7 @@ def test_anchors_may_be_reused() -> None:
     assert policy.tables["t"].columns[1].hierarchy == Prefix((1,))
 
 
-def test_all_faults_are_told_at_once_in_the_order_of_the_file() -> None:
+def test_all_faults_are_reported_together_in_the_order_of_the_file() -> None:
     found = faults(
         """\
         tables:
@@ -268,7 +268,7 @@ def test_faults_name_the_file_and_with_several_tables_the_table(tmp_path: Path) 
         ("{role: sensitive, hierarchy: {file: .}}", "hierarchy: Hierarchy file '.' cannot be read"),
     ],
 )
-def test_a_fault_of_a_column_is_told_with_its_line(column: str, fault: str) -> None:
+def test_a_fault_of_a_column_is_reported_with_its_line(column: str, fault: str) -> None:
     (found,) = column_faults(column)
     assert found.startswith("policy:4: column 'c': ")
     assert fault in found
@@ -314,7 +314,7 @@ def test_a_fault_of_a_column_is_told_with_its_line(column: str, fault: str) -> N
         ("{k-anonymity: {k: 2}, k-map: {k: 2}}", "each item holds one criterion"),
     ],
 )
-def test_a_fault_of_a_criterion_is_told_with_its_line(criterion: str, fault: str) -> None:
+def test_a_fault_of_a_criterion_is_reported_with_its_line(criterion: str, fault: str) -> None:
     (found,) = criterion_faults(criterion)
     assert found.startswith("policy:10: criterion ")
     assert fault in found
@@ -342,7 +342,7 @@ def test_a_fault_of_a_criterion_is_told_with_its_line(criterion: str, fault: str
         ("tables: {[a, b]: c}", "policy:1: a key must be plain text"),
     ],
 )
-def test_a_file_that_is_no_policy_is_told_with_its_line(text: str, fault: str) -> None:
+def test_a_file_that_is_no_policy_is_reported_with_its_line(text: str, fault: str) -> None:
     found = faults(text)
     assert any(fault in sentence for sentence in found), found
 
@@ -375,7 +375,7 @@ def test_a_missing_file_is_no_such_source(tmp_path: Path) -> None:
     assert caught.value.exit_code == 2
 
 
-def test_a_directory_is_told(tmp_path: Path) -> None:
+def test_a_directory_is_reported(tmp_path: Path) -> None:
     with pytest.raises(InvalidPolicy, match="a directory"):
         load_policy(tmp_path)
 

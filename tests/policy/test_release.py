@@ -150,7 +150,7 @@ def test_a_share_may_be_a_percentage(written: str, share: float) -> None:
         ("steps: 5", "'steps' must be a list in [ ], not '5'"),
     ],
 )
-def test_a_fault_of_the_block_is_told_with_its_line(line: str, fault: str) -> None:
+def test_a_fault_of_the_block_is_reported_with_its_line(line: str, fault: str) -> None:
     (found,) = faults(line)
     assert found.startswith("policy:12: release: ")
     assert fault in found
@@ -202,13 +202,13 @@ def test_classification_needs_a_target() -> None:
         ("suppress-cells: {k: 1}", "'k' must be at least 2"),
     ],
 )
-def test_a_fault_of_a_step_is_told_with_its_line(step: str, fault: str) -> None:
+def test_a_fault_of_a_step_is_reported_with_its_line(step: str, fault: str) -> None:
     (found,) = faults(f"steps:\n  - round: {{column: age, base: 5}}\n  - {step}\n")
     assert found.startswith("policy:14: step ")
     assert fault in found
 
 
-def test_faults_of_several_parts_are_told_at_once() -> None:
+def test_faults_of_several_parts_are_reported_together() -> None:
     found = faults("weights: {agee: x}\nsteps:\n  - noise: {column: incme, scale: -1}\n")
     assert len(found) == 4
 

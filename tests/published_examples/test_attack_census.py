@@ -130,6 +130,6 @@ def test_sixty_people_of_adult_are_not_all_certain_by_pairs(adult: Any):
     assert found.details["matched"] >= found.details["guaranteed"]
 
 
-def test_noise_makes_tables_that_nobody_has(adult: Any):
+def test_noise_makes_impossible_tables(adult: Any):
     found = reconstruct_block(parse_block(SEVEN.replace("mean: 44}", "mean: 46}")))
     assert not found.details["consistent"]

@@ -167,7 +167,7 @@ def test_b16_umeko_has_a_viral_infection_because_japanese_have_no_heart_disease(
     assert told == {"Viral Infection": 1.0}
 
 
-def test_b17_the_three_diverse_table_tells_neither_bob_nor_umeko():
+def test_b17_the_three_diverse_table_reveals_neither_bob_nor_umeko():
     table = pd.read_csv(TABLES / "b17_three_diverse.csv")
     (found,) = attacked(table, "Condition")
     assert (found.claimed, found.rate) == (0, 0.0)
@@ -184,7 +184,7 @@ def test_b17_the_three_diverse_table_tells_neither_bob_nor_umeko():
     }
 
 
-def test_b18_bobs_disease_is_told_with_one_half_at_most():
+def test_b18_bobs_disease_is_inferred_with_one_half_at_most():
     (found,) = attacked("b18_two_diverse", "Disease", attack=find_inference, sure=0.9)
     assert (found.claimed, found.details["worst"]) == (0, 0.5)
     (skewed,) = attacked("b18_two_diverse", "Disease", attack=find_skewness)
@@ -277,7 +277,7 @@ def test_c32_the_bonus_distance_is_one_in_eighteen():
     assert found.details["t"]["equal"]["average"] == exactly(average)
 
 
-def test_d6_who_is_alone_is_told():
+def test_d6_a_person_who_is_alone_is_revealed():
     (found,) = attacked("d6_five_rows", "Diagnosis")
     assert (found.claimed, found.details["exposed_classes"]) == (3, 2)
     table = pd.read_csv(TABLES / "d6_five_rows.csv")
@@ -383,7 +383,7 @@ def test_people_of_the_seeds_are_found_through_labels(table, sensitive, person, 
     assert found.shares == {value: exactly(share) for value, share in expected.items()}
 
 
-def test_nobody_who_fits_no_row_is_told_anything():
+def test_nothing_is_claimed_about_a_person_who_fits_no_row():
     with opened("b2_two_anonymous", "Disease") as bound:
         (found,) = find_person(bound, {"Age": "90", "Sex": "M", "Zipcode": "22000"})
     assert (found.targets, found.claimed, found.certainty) == (1, 0, None)

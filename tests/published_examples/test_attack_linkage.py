@@ -38,7 +38,7 @@ def karrie(adult) -> pa.Table:
     return rows.select(["Name", "DOB", "Zip"])
 
 
-def test_a8_karrie_is_one_row_by_birth_date_and_zip_which_tells_everything(adult, karrie):
+def test_a8_karrie_is_one_row_by_birth_date_and_zip_which_reveals_everything(adult, karrie):
     columns = ["Workclass", "Education", "Occupation", "Target", "Age", "Capital Gain"]
     found = link(adult.drop(["Name"]), karrie, ["DOB", "Zip"], sensitive=columns, name="Name")
     assert (found.targets, found.claimed) == (1, 1)
@@ -52,7 +52,7 @@ def test_a9_karrie_is_one_row_by_zip_alone(adult, karrie):
     assert link(adult, karrie, ["Zip"]).claimed == 1
 
 
-def test_a10_by_birth_date_alone_three_rows_tell_the_income_with_two_thirds(adult, karrie):
+def test_a10_by_birth_date_alone_three_rows_reveal_the_income_with_two_thirds(adult, karrie):
     found = link(adult, karrie, ["DOB"], sensitive=["Target"], name="Name")
     assert (found.claimed, found.details["candidates"]["3"]) == (0, 1)
     assert found.details["learned"]["Target"]["belief"] == pytest.approx(2 / 3, abs=1e-6)
@@ -94,7 +94,7 @@ def test_b1_ten_of_eleven_voters_are_found_and_mike_is_absent():
     assert found.example[2] == "Disease: gastric ulcer 100 %."
 
 
-def test_b2_generalized_nobody_is_found_but_joe_and_sam_have_pneumonia():
+def test_b2_generalized_no_one_is_found_but_joe_and_sam_have_pneumonia():
     found = link(
         "b2_two_anonymous",
         TABLES / "b1_voters.csv",

@@ -70,7 +70,7 @@ def test_a3_a4_a5_the_audit_finds_her_among_published_sums(adult):
     assert finding.example[-1] == "= 56, the number of one person"
 
 
-def test_a27_counts_tell_what_karrie_earns(adult):
+def test_a27_counts_reveal_what_karrie_earns(adult):
     interface = laboratory(adult)
     found = infer_value(interface, KARRIE, WordDomain("Target", ("<=50K", ">50K")))
     assert (found.place, interface.questions) == (0, 2)

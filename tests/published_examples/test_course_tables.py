@@ -46,7 +46,7 @@ def test_b1_the_published_table_names_ten_of_eleven_voters():
     assert found.presence.people_not_in_population == 0
 
 
-def test_b2_the_two_anonymous_table_tells_the_disease_of_joe_and_sam():
+def test_b2_the_two_anonymous_table_reveals_the_disease_of_joe_and_sam():
     found = assess("b2_two_anonymous", "Disease")
     disease = found.sensitive["Disease"]
     assert (found.k, found.classes, disease.l.distinct) == (2, 4, 1)
@@ -58,7 +58,7 @@ def test_b2_the_two_anonymous_table_tells_the_disease_of_joe_and_sam():
     }
 
 
-def test_b4_mike_hides_nobody_but_ken_and_nash():
+def test_b4_mike_hides_no_one_but_ken_and_nash():
     """Not in the textbook: k-map and δ-presence of B2, the voters generalized as the release is."""
     voters = read("b1_voters").drop(columns="Name")
     age, zipcode = voters["Age"].astype(int), voters["Zipcode"].astype(int)
@@ -178,7 +178,7 @@ def test_b15_generalizations_of_four_rows(rows, k):
     assert assess(pd.DataFrame(rows, columns=["Zip", "Age", "Nationality"])).k == k
 
 
-def test_b16_the_four_anonymization_tells_bobs_cancer():
+def test_b16_the_four_anonymization_reveals_bobs_cancer():
     found = assess("b16_four_anonymous", "Condition")
     condition = found.sensitive["Condition"]
     assert (found.k, condition.l.distinct) == (4, 1)

@@ -94,7 +94,7 @@ def test_b27_changing_a_row_is_removing_and_adding_one():
     assert protect_group(Fraction(1, 10), size=2).exact == "0.2"
 
 
-def test_b27_the_number_of_rows_may_be_told_between_bounded_neighbors_only():
+def test_b27_the_number_of_rows_may_be_released_between_bounded_neighbors_only():
     numbers = ("4", "5")
     same = table({"D": [Fraction(1), Fraction(0)], "changed": [Fraction(1), Fraction(0)]}, numbers)
     added = table({"D": [Fraction(1), Fraction(0)], "added": [Fraction(0), Fraction(1)]}, numbers)
@@ -190,7 +190,7 @@ def test_c46_problem_3_epsilon_and_the_number_of_citizens():
     assert two_coin_chances(Fraction(3, 5), second=Fraction(1, 3)) == coins
 
 
-def test_c47_problem_4_a_biased_coin_tells_more():
+def test_c47_problem_4_a_biased_coin_reveals_more():
     found = evaluate_response(two_coin_chances(Fraction(2, 5)))
     assert list(found.chances["yes"].values()) == [0.76, 0.24]
     assert list(found.chances["no"].values()) == [0.16, 0.84]

@@ -40,7 +40,7 @@ def publish(name: str, sensitive: list[str], *criteria: Criterion, **options: An
     return anonymize_source(TABLES / f"{name}.csv", options=asked)
 
 
-def test_b5_the_class_that_tells_bobs_disease_is_named_and_then_mended():
+def test_b5_the_class_that_reveals_bobs_disease_is_named_and_then_mended():
     found = publish("b5_three_anonymous", ["Disease"], KAnonymity(3))
     assert (found.k, found.loss) == (3, 0)
     worst = found.diversity["Disease"][0]
@@ -50,7 +50,7 @@ def test_b5_the_class_that_tells_bobs_disease_is_named_and_then_mended():
     assert mended.loss > 0
 
 
-def test_b16_nobody_of_the_four_anonymous_table_is_told_to_have_cancer():
+def test_b16_no_one_of_the_four_anonymous_table_is_reported_to_have_cancer():
     mended = publish("b16_four_anonymous", ["Condition"], KAnonymity(4), LDiversity("Condition", 3))
     assert mended.k is not None
     assert mended.k >= 4

@@ -56,7 +56,7 @@ def test_a3_a4_a5_exact_sums_differ_by_karries_age(adult, monkeypatch):
     assert ask(EVERYBODY) - ask(ALL_BUT_KARRIE) == 56
 
 
-def test_a6_a27_exact_counts_are_those_of_the_book(adult, monkeypatch):
+def test_a6_a27_exact_counts_are_those_of_the_textbook(adult, monkeypatch):
     without_noise(monkeypatch)
     ask = asker(hold({"adult": adult}, BOOK), "1")
     assert ask("SELECT count(*) FROM adult WHERE Age >= 40") == 17450
@@ -64,7 +64,7 @@ def test_a6_a27_exact_counts_are_those_of_the_book(adult, monkeypatch):
 
 
 @pytest.mark.statistics
-def test_a5_private_sums_do_not_tell_karries_age(adult):
+def test_a5_private_sums_do_not_reveal_karries_age(adult):
     """Within half a year with chance 1/480 each: 5 of 40 times with a chance below 1e-7."""
     curator = hold({"adult": adult}, BOOK)
     gaps = []
@@ -137,7 +137,7 @@ ATTACKS = pytest.mark.parametrize("attack", [direct, by_difference, by_tracker])
 
 
 @ATTACKS
-def test_c15_c16_c17_exact_sums_tell_alices_salary(attack, staff, monkeypatch):
+def test_c15_c16_c17_exact_sums_reveal_alices_salary(attack, staff, monkeypatch):
     without_noise(monkeypatch)
     assert attack(asker(hold({"staff": staff}, STAFF), "0.1")) == pytest.approx(55_000, abs=1)
 
@@ -163,7 +163,7 @@ def phone_of_alice(ask: Ask) -> int:
     return low
 
 
-def test_c19_exact_counts_tell_alices_number_bit_by_bit(staff, monkeypatch):
+def test_c19_exact_counts_reveal_alices_number_bit_by_bit(staff, monkeypatch):
     without_noise(monkeypatch)
     assert phone_of_alice(asker(hold({"staff": staff}, STAFF), "0.02")) == PHONE
 
@@ -213,7 +213,7 @@ def patients() -> pa.Table:
     return pa.table({"number": np.arange(PATIENTS), "sick": sick})
 
 
-def test_c38_c39_exact_counts_of_subsets_tell_every_bit(patients, monkeypatch):
+def test_c38_c39_exact_counts_of_subsets_reveal_every_bit(patients, monkeypatch):
     without_noise(monkeypatch)
     curator = hold({"patients": patients}, SICK.replace("epsilon: 1", "epsilon: 100"))
     share, answered = recovered(curator, patients["sick"].to_numpy(), "0.01")
@@ -221,7 +221,7 @@ def test_c38_c39_exact_counts_of_subsets_tell_every_bit(patients, monkeypatch):
 
 
 @pytest.mark.statistics
-def test_c39_private_counts_of_subsets_tell_hardly_any_and_the_budget_ends(patients):
+def test_c39_private_counts_of_subsets_reveal_hardly_any_and_the_budget_ends(patients):
     """100 questions of 0.01; a bit is right with chance 0.55 at most: 54 of 64 with one below 1e-6."""
     curator = hold({"patients": patients}, SICK)
     share, answered = recovered(curator, patients["sick"].to_numpy(), "0.01")

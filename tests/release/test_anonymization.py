@@ -125,7 +125,7 @@ CRITERIA = [
 @pytest.mark.parametrize("method", ["local", "full-domain", "mondrian"])
 @settings(SMALL, max_examples=1)
 @given(rows=PEOPLE)
-def test_every_criterion_is_enforced_or_said_to_be_out_of_reach(method, criteria, rows):
+def test_every_criterion_is_enforced_or_reported_as_unreachable(method, criteria, rows):
     wanted = policy(*criteria, method=method)
     with TemporaryDirectory() as folder:
         place = Path(folder) / "out.csv"
@@ -295,7 +295,7 @@ def test_columns_named_as_ours_are_released_as_they_are(tmp_path, unit):
     assert all(sorted(released[name].to_pylist()) == sorted(named[name]) for name in named)
 
 
-def test_labels_that_read_alike_are_not_told_apart_by_the_order_of_rows(tmp_path):
+def test_labels_that_read_alike_are_not_distinguished_by_the_order_of_rows(tmp_path):
     # The value `*` stays a value, and the two others become the label `*`.
     people = pa.table({"zip": ["*", "*", "x", "y"], "sex": ["F"] * 4, "ill": ["b", "d", "a", "c"]})
     options = AnonymizeOptions(
@@ -317,7 +317,7 @@ def test_a_class_as_hidden_as_suppressed_rows_stands_among_them(tmp_path):
 
 
 @pytest.mark.parametrize("suppressed", ["keep", "drop"])
-def test_a_release_of_nobody_is_out_of_reach(tmp_path, suppressed):
+def test_a_release_without_people_is_unreachable(tmp_path, suppressed):
     people = pa.table({"age": [1], "ill": ["flu"]})
     criteria = [model.AlphaK("ill", 0.5, 2)]
     options = AnonymizeOptions(quasi=["age"], sensitive=["ill"], criteria=criteria, suppress=1.0)
@@ -363,7 +363,7 @@ def test_suppressed_rows_of_too_few_people_are_left_out_however_many_they_are():
 
 
 @pytest.mark.parametrize(("suppress", "hidden"), [(0.0, 0), (0.2, 0), (0.25, 2)])
-def test_rows_of_which_nothing_is_told_are_within_the_limit(tmp_path, suppress, hidden):
+def test_rows_suppressed_completely_are_within_the_limit(tmp_path, suppress, hidden):
     # Hiding (b, y) and (c, z) in one class would lose less than placing each beside its like.
     pairs = [*["bw"] * 3, *["qz"] * 3, "by", "cz"]
     people = pa.table({name: [pair[i] for pair in pairs] for i, name in enumerate(("one", "two"))})

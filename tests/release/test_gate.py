@@ -46,7 +46,7 @@ def policy(tolerance: dict[str, float] = ANYTHING, *, k: int = 3) -> Policy:
     return Policy({"people": replace(table, tolerance=tolerance)})
 
 
-def test_a_release_that_tolerates_all_tells_what_attacks_learn(tmp_path: Path):
+def test_a_release_that_tolerates_all_reports_what_attacks_learn(tmp_path: Path):
     found = anonymize_source(PEOPLE, policy(), output=tmp_path / "out.csv", table="people")
     learned = {one.attack: one.rate for one in found.findings}
     assert learned["homogeneity"] == 0.5
@@ -54,7 +54,7 @@ def test_a_release_that_tolerates_all_tells_what_attacks_learn(tmp_path: Path):
     assert (tmp_path / "out.csv").exists()
 
 
-def test_what_tells_more_than_is_tolerated_is_kept_back(tmp_path: Path):
+def test_a_release_that_reveals_more_than_is_tolerated_is_kept_back(tmp_path: Path):
     with pytest.raises(RiskNotTolerated, match="homogeneity of ill learns 50") as refused:
         anonymize_source(
             PEOPLE,
@@ -110,7 +110,7 @@ def test_the_manifest_does_not_say_whether_a_reason_was_needed(tmp_path: Path):
     assert told == ["agreed", "agreed"]
 
 
-def test_a_dry_run_tells_and_refuses_nothing():
+def test_a_dry_run_reports_and_refuses_nothing():
     found = anonymize_source(PEOPLE, policy({"homogeneity": 0.1, "default": 1.0}), table="people")
     assert [one.attack for one in found.findings if one.exceeds] == ["homogeneity"]
 
@@ -137,7 +137,7 @@ def test_an_earlier_release_of_the_same_people_is_attacked_together_with_this_on
     assert not (tmp_path / "out.csv").exists()
 
 
-def test_a_release_that_is_gone_is_said_not_to_have_been_tried(tmp_path: Path):
+def test_a_missing_release_is_reported_as_not_tried(tmp_path: Path):
     found = anonymize_source(
         PEOPLE, policy(), output=tmp_path / "out.csv", table="people", earlier=["gone.csv"]
     )
@@ -178,7 +178,7 @@ def test_a_folder_that_was_published_before_is_attacked_with_what_comes_after(tm
     assert "composition" in [one.attack for one in found.findings]
 
 
-def test_an_earlier_release_that_was_replaced_is_said_not_to_have_been_tried(tmp_path: Path):
+def test_an_earlier_release_that_was_replaced_is_reported_as_not_tried(tmp_path: Path):
     place = tmp_path / "out.csv"
     anonymize_source(PEOPLE, policy(), output=place, table="people")
     before = published(place)
@@ -191,7 +191,7 @@ def test_an_earlier_release_that_was_replaced_is_said_not_to_have_been_tried(tmp
     assert "composition" not in [one.attack for one in found.findings]
 
 
-def test_an_earlier_release_with_other_columns_is_said_not_to_have_been_tried(tmp_path: Path):
+def test_an_earlier_release_with_other_columns_is_reported_as_not_tried(tmp_path: Path):
     before = tmp_path / "before.csv"
     before.write_text("town,job\nRome,a\n", "utf-8")
     found = anonymize_source(
@@ -286,7 +286,7 @@ def test_k_anonymous_rows_of_people_unique_on_what_was_kept_are_not_published(tm
     assert worst.details["unique_on_enough"] >= 0.9 * 240
 
 
-def test_the_verdict_tells_who_is_unique_on_what_was_kept(tmp_path: Path):
+def test_the_verdict_reports_who_is_unique_on_what_was_kept(tmp_path: Path):
     released = anonymize_source(survey(), survey_policy(), table="people")
     assert "240 people of 240 (100 %) are alone on the columns that stay" in released.verdict
     assert released.joint is not None
@@ -493,7 +493,7 @@ def test_a_value_that_every_person_of_a_class_has_is_homogeneous(tmp_path: Path,
     assert not (tmp_path / output).exists()
 
 
-def test_a_dry_run_counts_people_and_tells_each_attack_once():
+def test_a_dry_run_counts_people_and_reports_each_attack_once():
     found = anonymize_source(twice_ill(), of_units(homogeneity=0.1, default=1.0), table="people")
     titles = [one.title for one in found.findings]
     assert len(titles) == len(set(titles))

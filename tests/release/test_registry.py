@@ -70,7 +70,7 @@ def test_an_earlier_release_is_tried_after_its_file_was_replaced_or_removed(tmp_
     assert found.not_tried == ()
 
 
-def test_an_earlier_release_whose_rows_are_lost_is_told_in_the_verdict(tmp_path: Path):
+def test_an_earlier_release_whose_rows_are_lost_is_reported_in_the_verdict(tmp_path: Path):
     known = registry(tmp_path / "known")
     first = publish(tmp_path / "a.csv", known)
     (tmp_path / "known" / f"{first.id}.csv").unlink()
@@ -218,7 +218,7 @@ def test_two_releases_joined_on_kept_columns_single_people_out(shared_data: Path
     assert found[0] == 0 < 0.02 < found[1] <= found[2]
 
 
-def test_what_releases_tell_together_is_held_against_the_tolerance(tmp_path: Path):
+def test_what_releases_reveal_together_is_held_against_the_tolerance(tmp_path: Path):
     known = registry(tmp_path / "known", "people")
     roles = {"age": "quasi-identifier", "zip": "quasi-identifier", "ill": "sensitive"}
     columns = tuple(

@@ -240,7 +240,7 @@ def test_a_quasi_identifier_can_be_the_target():
     assert found["after"] > 0.9
 
 
-def test_rows_that_are_read_again_are_predicted_as_well_as_told(tmp_path: Path):
+def test_rows_that_are_read_again_are_predicted_as_well_as_reported(tmp_path: Path):
     import pyarrow.csv
 
     options = AnonymizeOptions(quasi=["age", "sex"], criteria=[model.KAnonymity(5)], target="pay")
@@ -275,7 +275,7 @@ def test_a_table_that_was_suppressed_before_predicts_nothing():
 
 
 @pytest.mark.postgres
-def test_a_server_tells_the_same_utility(postgres_url: str):
+def test_a_server_reports_the_same_utility(postgres_url: str):
     rows = people(60).set_column(1, "sex", [[None, "F", "M"] * 20])
     server = PostgreSQL(postgres_url)
     relation = server.load(rows.to_reader())

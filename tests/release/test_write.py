@@ -44,7 +44,7 @@ def write(table: pa.Table, place: object, *, force: bool = False, **options):
         engine.close()
 
 
-def test_what_was_written_is_said_with_its_digest(tmp_path):
+def test_what_was_written_is_reported_with_its_digest(tmp_path):
     result = write(PEOPLE, tmp_path / "a.csv")
     content = (tmp_path / "a.csv").read_bytes()
     assert content == b'age,name\n7,Ann\n41,""\n,\n'

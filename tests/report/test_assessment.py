@@ -247,7 +247,7 @@ def test_people_by_class_size_are_binned_without_loss():
     assert found[-1][1] is None
 
 
-def test_a_wide_table_draws_the_most_telling_columns_and_lists_all(people: pa.Table):
+def test_a_wide_table_draws_the_most_informative_columns_and_lists_all(people: pa.Table):
     wide = pa.table({f"column_{n}": [str(i % (n + 1)) for i in range(30)] for n in range(25)})
     found = assess(wide, quasi=["column_1", "column_24"], depth=1)
     part = summarize_assessment(found, on=date(2026, 1, 31)).columns

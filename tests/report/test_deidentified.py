@@ -21,7 +21,7 @@ PEOPLE = pa.table(
 )
 
 
-def test_the_page_tells_all_classes_and_shows_no_cell():
+def test_the_page_reports_all_classes_and_shows_no_cell():
     page = deidentified.render_deidentified_page(safe_harbor(PEOPLE, as_of=2026), on=ON)
     assert "2026-05-17" in page
     assert "full-face photographs" in page

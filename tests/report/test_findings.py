@@ -30,7 +30,7 @@ def found(attack: str, exposed: int, *, tolerance: float | None) -> Finding:
     return judge(made, {} if tolerance is None else {"default": tolerance})
 
 
-def test_the_page_tells_what_was_learned_and_shows_no_example():
+def test_the_page_reports_what_was_learned_and_shows_no_example():
     page = render_findings_page([found("linkage", 30, tolerance=0.1)], on=ON)
     for words in ("2026-05-17", "30 of 50 people are found.", "60.0", "Publish less.", "beyond"):
         assert words in page

@@ -148,7 +148,7 @@ def test_paths_lose_their_folders(released: Release):
     assert told["SHA-256 of the output"] == f"`{released.sha256}`"
 
 
-def test_the_frontier_is_drawn_and_told(released: Release, page: str):
+def test_the_frontier_is_drawn_and_described(released: Release, page: str):
     told = summarize_release(released, on=ON).frontier
     assert told is not None
     assert told.table is not None
@@ -161,13 +161,13 @@ def test_without_a_frontier_the_page_has_no_such_part(released: Release):
     assert 'id="frontier"' not in render_release_page(replace(released, frontier=()), on=ON)
 
 
-def test_outliers_are_told_without_their_values(released: Release):
+def test_outliers_are_reported_without_their_values(released: Release):
     page = render_release_page(replace(released, outliers=("Clip 'age' at 97.",)), on=ON)
     assert "force coarse labels on everybody" in page
     assert "97" not in page.partition('id="cautions"')[2].partition("</section>")[0]
 
 
-def test_levels_and_minimal_generalizations_of_full_domain_are_told(
+def test_levels_and_minimal_generalizations_of_full_domain_are_reported(
     table: pa.Table, policy: Policy
 ):
     made = anonymize_source(

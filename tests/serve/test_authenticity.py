@@ -158,7 +158,7 @@ def keyless(made: dict[bool, Path], tmp_path: Path) -> Site:
     return Site(tmp_path / "site")
 
 
-def test_what_nobody_touched_starts(site: Site):
+def test_an_unchanged_server_starts(site: Site):
     site.run("SELECT 1")
     site.run("SELECT 1")
 
@@ -402,7 +402,7 @@ def test_stores_that_were_written_without_a_key_are_accepted_first(keyless: Site
     keyless.refused()
 
 
-def test_rights_beside_the_data_that_somebody_else_wrote_are_not_kept(site: Site):
+def test_rights_beside_the_data_that_were_written_by_others_are_not_kept(site: Site):
     with site.opened() as server:
         connection = server.database.connect()
         body = server.context.pending._read(connection)
@@ -436,7 +436,7 @@ def test_a_folder_that_was_put_back_as_a_whole_is_noticed_by_a_witness(site: Sit
         spend(server, "second")
 
 
-def test_accepted_stores_that_are_behind_spend_nothing_and_let_nobody_in(site: Site):
+def test_accepted_stores_that_are_behind_spend_nothing_and_let_no_user_in(site: Site):
     site.put_back("control")
     site.put_back("ledger")
     site.refused()

@@ -33,7 +33,7 @@ def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
     made.opened.server.close()
 
 
-def test_no_statement_tells_what_its_sender_may_not_see(world: World):
+def test_no_statement_reveals_what_its_sender_may_not_see(world: World):
     before = world.state()
     tally = Watch(world, Random(11), share=0.5).go(COUNT)
     assert tally.findings == []
@@ -77,7 +77,7 @@ def test_what_is_asked_of_the_catalog_has_a_limit_of_rows_too(world: World):
     assert refused.value.sqlstate == "54000"
 
 
-def test_what_the_engine_cannot_plan_is_told_as_such_and_harms_nobody(world: World):
+def test_what_the_engine_cannot_plan_is_reported_as_such_and_affects_no_other_session(world: World):
     inner = "WITH w AS (SELECT ship FROM missions) SELECT goal FROM w"
     with pytest.raises(StatementFailed) as refused:
         world.rows("spy", f"SELECT * FROM missions, LATERAL ({inner}) AS t")

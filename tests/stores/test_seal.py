@@ -117,7 +117,7 @@ def test_a_sealed_store_is_read_and_written_by_who_has_the_key(place: str, kind:
         store.authenticate(SEAL)
 
 
-def test_a_change_by_anybody_else_is_noticed(place: str, kind: Any):
+def test_a_change_by_anyone_else_is_noticed(place: str, kind: Any):
     make, write, changes = kind
     with closing(make(place)) as store:
         store.authenticate(SEAL)

@@ -48,7 +48,7 @@ def short_folder() -> Iterator[Path]:
         yield Path(folder)
 
 
-def test_a_commit_that_nobody_heard_of_is_charged_once(place: str, short_folder: Path):
+def test_a_commit_without_a_response_is_charged_once(place: str, short_folder: Path):
     from tests.stores.lossy import LossyWire
 
     wire = LossyWire(place, short_folder)

@@ -198,7 +198,7 @@ def test_the_kind_is_known(written: str, kind: Kind):
         ),
     ],
 )
-def test_a_where_tells_bounds_of_columns(
+def test_a_where_clause_sets_bounds_of_columns(
     predicate: str, bounds: dict[tuple[str | None, str], tuple[float | None, float | None]]
 ):
     found = predicate_ranges(parse_one(predicate, dialect="duckdb"), resolve)

@@ -43,7 +43,7 @@ def test_the_geometric_mechanism_meets_the_bound(epsilon):
 
 @pytest.mark.statistics
 @pytest.mark.parametrize("size", [2, 3, 10])
-def test_groups_are_told_apart_by_the_geometric_mechanism_as_the_formula_says(size):
+def test_groups_are_distinguished_by_the_geometric_mechanism_as_the_formula_says(size):
     chance = np.random.default_rng(2)
     found = play("geometric", epsilon=Fraction(1, 5), size=size, trials=TRIALS, chance=chance)
     assert found.error == pytest.approx(found.expected, abs=WITHIN)

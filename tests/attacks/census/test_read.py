@@ -98,7 +98,7 @@ FAULTS = {
 
 
 @pytest.mark.parametrize("fault", FAULTS)
-def test_a_fault_is_told_with_its_line(fault: str):
+def test_a_fault_is_reported_with_its_line(fault: str):
     lines = {"people": "people: 7", "variables": "variables: {age: 0..99, sex: [f, m]}"}
     lines.pop(fault.partition(":")[0], None)
     text = "\n".join([*lines.values(), *fault.split("\n")])
@@ -111,7 +111,7 @@ def test_a_fault_is_told_with_its_line(fault: str):
     )
 
 
-def test_all_faults_are_told_at_once():
+def test_all_faults_are_reported_together():
     with pytest.raises(WrongUsage) as caught:
         parse_block("peple: 3\nvariables: {a: x, b: [1, 1]}")
     assert len(str(caught.value).split("\n")) == 4

@@ -121,7 +121,7 @@ def test_cells_that_are_not_listed_are_empty():
 
 
 @pytest.mark.parametrize("encoding", ["cells", "persons"])
-def test_what_is_impossible_is_nobody(encoding: str):
+def test_impossible_combinations_are_excluded(encoding: str):
     block = CensusBlock(1, (AGE, SEX), impossible=({0: (1, 2, 3)}, {0: (0,), 1: (1,)}))
     assert solve_block(block, encoding=encoding).tables == (Counter({(0, 0): 1}),)
 

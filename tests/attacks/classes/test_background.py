@@ -71,7 +71,7 @@ def test_conditions_add_up():
     assert attacked("ill <> 'cyst'", "paid > 1").targets == 1
 
 
-def test_what_the_condition_tells_alone_is_no_breach():
+def test_what_the_condition_reveals_alone_is_no_breach():
     found = attacked("ill <> 'cyst'")
     assert (found.rate, found.baseline, found.advantage) == (1.0, 1.0, 0.0)
 

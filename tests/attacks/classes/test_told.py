@@ -66,7 +66,7 @@ def test_the_order_of_rows_does_not_matter(pairs):
     assert forth == back
 
 
-def test_columns_are_told_alone_and_together():
+def test_columns_are_reported_alone_and_together():
     table = pa.table(
         {"age": ["3*", "3*", "4*", "4*"], "ill": ["flu", "flu", "gout", None], "paid": [1, 2, 3, 3]}
     )
@@ -101,7 +101,7 @@ def test_suppressed_rows_are_attacked_as_a_class():
     assert (found.targets, found.claimed, found.rate) == (4, 4, 1.0)
 
 
-def test_a_release_that_is_suppressed_whole_tells_nothing():
+def test_a_release_that_is_suppressed_whole_reveals_nothing():
     with told(["*", "*"], ["x", "y"]) as one:
         for attack in (find_homogeneity, find_inference, find_background, find_skewness):
             found = attack(one)
@@ -124,7 +124,7 @@ def test_the_value_of_a_person_is_in_the_example_only():
             assert "secret class" in " ".join(found.example)
 
 
-def test_homogeneity_by_chance_is_told_apart_from_values_that_follow_the_class():
+def test_homogeneity_by_chance_is_distinguished_from_values_that_follow_the_class():
     with told(["a", "a", "b", "b"], ["x", "x", "y", "y"]) as one:
         found = find_homogeneity(one)
     # Two of two x in one class: 2 / C(4, 2).

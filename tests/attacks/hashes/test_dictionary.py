@@ -176,7 +176,7 @@ def test_usual_numbers_dates_and_fillers_are_tried():
     assert sum(each.size for each in common_guesses()) > 1_000_000
 
 
-def test_lists_that_would_take_too_long_are_left_out_where_nobody_asked_for_them():
+def test_lists_that_would_take_too_long_are_left_out_where_no_one_asked_for_them():
     texts = ["1970-01-31", "123456"]
     (found,) = attack_table(hashed(texts, "sha1"), tools=DictionaryOptions(limit=300_000))
     assert (found.claimed, list(found.details["found_in"])) == (1, ["dates since 1900"])
@@ -190,7 +190,7 @@ def test_texts_of_a_known_form_are_tried():
     assert found.rate == 1
 
 
-def test_encodings_are_read_and_counted_numbers_are_told():
+def test_encodings_are_read_and_counted_numbers_are_reported():
     names = [base64.b64encode(f"Ann {n}".encode()).decode() for n in range(30)]
     table = open_table(
         pa.table({"who": names, "patient": [f"P{n:04d}" for n in range(1, 31)], "age": [40] * 30})
@@ -224,7 +224,7 @@ def test_neither_json_nor_verdict_holds_a_value():
     assert not any(text in str(found.to_dict()) for text in IDS)
 
 
-def test_speed_is_told_where_a_clock_is_given():
+def test_speed_is_reported_where_a_clock_is_given():
     ticks = iter([0.0, 2.0])
     found = undone(IDS, clock=lambda: next(ticks))
     assert found.details["hashes_per_second"] == 13_000

@@ -21,7 +21,7 @@ pairs = st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5)), unique=True, m
 
 
 @given(pairs, st.data())
-def test_nobody_gets_two_rows_and_no_row_two_people(found, data):
+def test_no_one_gets_two_rows_and_no_row_two_people(found, data):
     weights = data.draw(st.lists(st.integers(0, 4), min_size=len(found), max_size=len(found)))
     people, rows = (np.array([pair[side] for pair in found], np.int64) for side in (0, 1))
     chosen = assign_links(people, rows, np.array(weights, np.float64))
@@ -33,7 +33,7 @@ def test_two_equally_good_rows_are_no_link():
     assert assign_links(people, rows, np.array([3.0, 3.0, 1.0])).tolist() == [2]
 
 
-def test_whoever_loses_a_row_to_a_better_link_gets_the_next():
+def test_a_person_who_loses_a_row_to_a_better_link_gets_the_next():
     people, rows = np.array([0, 1, 1]), np.array([5, 5, 6])
     assert assign_links(people, rows, np.array([9.0, 8.0, 7.0])).tolist() == [0, 2]
 
@@ -75,7 +75,7 @@ def fuzzily(release, people, on, **options):
 
 
 @pytest.mark.statistics
-def test_typos_and_missing_values_protect_nobody_and_strangers_stay_strangers():
+def test_typos_and_missing_values_protect_no_one_and_strangers_stay_strangers():
     # n = 300 in the release and 300 who are not, every one of them spoiled; seeded.
     rng = np.random.default_rng(20)
     release = made_up(rng, 600, start=0)

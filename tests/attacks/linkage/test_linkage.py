@@ -34,7 +34,7 @@ def link(release=None, people=None, on=("dob", "zip"), engine=None, **options):
     )
 
 
-def test_a_link_needs_one_row_that_fits_nobody_else_of_the_list():
+def test_a_link_needs_one_row_that_fits_no_one_else_of_the_list():
     found = link()
     # Cid and Dan share the only row that fits: unique in the release, not among the people.
     assert (found.targets, found.claimed, found.correct) == (6, 2, None)
@@ -49,14 +49,14 @@ def test_people_who_are_absent_or_lack_a_value_are_part_of_the_result():
     assert (found.details["without_key"], found.details["repeated_in_list"]) == (1, 2)
 
 
-def test_candidates_share_their_chance_and_tell_what_they_share():
+def test_candidates_share_their_chance_and_reveal_what_they_share():
     found = link(on=["dob"], sensitive=["ill"])
     assert found.details["candidates"] == {"0": 2, "1": 3, "2": 1}
     assert found.details["expected_prosecutor"] == 3.5
     assert found.details["learned"]["ill"] == {"certain": 4, "belief": 1.0, "prior": 0.6}
 
 
-def test_the_truth_tells_right_links_from_wrong_ones_and_who_is_absent():
+def test_the_truth_distinguishes_right_links_wrong_ones_and_absent_people():
     released = RELEASE | {"who": ["ann", "x", "Bob ", "y", "z"]}
     people = PEOPLE | {"name": ["Ann", "Zoe", "Cid", "Dan", "Eve", "Fay"]}
     found = link(released, people, identity=("name", "who"))
@@ -82,7 +82,7 @@ def test_a_server_finds_the_same(postgres_url):
     assert found.example == link(released, **options).example
 
 
-def test_a_row_that_is_suppressed_altogether_hides_nobody():
+def test_a_row_that_is_suppressed_altogether_hides_no_one():
     released = {name: ["*", *map(str, values[:4])] for name, values in RELEASE.items()}
     found = link(released)
     assert (found.claimed, found.details["candidates"]) == (2, {"0": 2, "1": 4})
@@ -97,7 +97,7 @@ def test_a_row_that_says_little_hides_less_than_a_row_that_says_much():
     assert found.details["candidates"]["2"] == 1
 
 
-def test_a_release_of_large_classes_links_nobody_and_says_how_many_fit():
+def test_a_release_of_large_classes_links_no_one_and_says_how_many_fit():
     released = {"dob": ["1960s"] * 5, "zip": ["64***"] * 5, "ill": ["flu"] * 5}
     found = link(released, sensitive=["ill"])
     assert (found.claimed, found.rate) == (0, 0)
@@ -122,7 +122,7 @@ def test_columns_of_other_names_are_joined():
     }
 
 
-def test_the_example_names_one_person_and_the_findings_of_machines_name_nobody():
+def test_the_example_names_one_person_and_the_findings_of_machines_name_no_one():
     found = link(sensitive=["ill"], name="name")
     assert found.example[0] == "Known: Ann has dob 1967-09-07, zip 64152."
     assert found.example[2] == "ill: flu 100 %."
@@ -130,7 +130,7 @@ def test_the_example_names_one_person_and_the_findings_of_machines_name_nobody()
     assert not any(word in told for word in ("Ann", "1967-09-07", "64152", "flu", "hiv"))
 
 
-def test_with_a_unit_candidates_are_people_and_one_row_tells_all_of_theirs():
+def test_with_a_unit_candidates_are_people_and_one_row_reveals_all_of_theirs():
     visits = {
         "who": ["p1", "p1", "p2", "p2", None],
         "day": ["2021-01-01", "2021-01-01", "2021-03-03", "2021-04-04", "2021-04-04"],
@@ -183,6 +183,6 @@ def test_words_say_other_names_tolerances_and_the_truth():
         ({"on": ["dob"], "sensitive": ["il"]}, UnknownColumn, "'il' is not in"),
     ],
 )
-def test_wrong_words_are_told(words, error, message):
+def test_wrong_options_are_reported(words, error, message):
     with pytest.raises(error, match=message):
         wish(**words)

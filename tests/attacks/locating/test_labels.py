@@ -144,7 +144,7 @@ def test_words_are_compared_without_case_and_blanks_and_a_known_word_is_itself()
     }
 
 
-def test_a_word_that_nobody_has_holds_nobody_but_in_numbers_it_could_be_anybody():
+def test_a_word_that_no_one_has_holds_no_one_but_in_numbers_it_could_be_anyone():
     assert held(["F", "M"], ["X"])["X"] == []
     found = match_labels(pa.array([1, 2]), pa.array(["many"]))
     assert (found.unread, found.starts.tolist(), found.stops.tolist()) == (1, [0], [2])

@@ -106,7 +106,7 @@ def test_text_has_no_tolerance():
         found({"sex": ["F"]}, {"sex": ["F"]}, within={"sex": 1})
 
 
-def test_columns_of_other_names_are_joined_and_unknown_ones_told():
+def test_columns_of_other_names_are_joined_and_unknown_ones_reported():
     assert found({"dob": [1967]}, {"born": [1967]}, on={"dob": "born"}) == {(1967,): [(1967,)]}
     with pytest.raises(UnknownColumn, match="'year' is not in"):
         found({"dob": [1967]}, {"born": [1967]}, on={"dob": "year"})

@@ -75,7 +75,7 @@ def test_people_in_no_pool_are_claimed_as_often_as_the_adversary_allows():
 
 
 @pytest.mark.statistics
-def test_private_frequencies_tell_nothing():
+def test_private_frequencies_reveal_nothing():
     """Epsilon 1 for all 1,000 together; areas of 10 studies around 1/2 within 6 deviations of 0.013."""
     areas = []
     for seed in range(10):
@@ -131,7 +131,7 @@ def as_tables(study: Study, *, long: bool = False, flags: list | None = None) ->
 
 
 @pytest.mark.statistics
-def test_a_small_pool_is_told_by_200_alleles():
+def test_a_small_pool_is_distinguished_by_200_alleles():
     """30 people: members are 1.8 deviations ahead, so that about half are found; 20 % at least."""
     found = find_membership(
         *as_tables(make_study(n=30, reference=30, m=200)),
@@ -165,7 +165,7 @@ def test_without_truth_claims_are_held_against_chance():
 
 
 @pytest.mark.statistics
-def test_one_way_marginals_of_any_table_tell_members_as_well():
+def test_one_way_marginals_of_any_table_reveal_members_as_well():
     """40 people, 80 attributes of 4 values, that is 240 free cells: 1.7 deviations; area above 0.75."""
     chance = np.random.default_rng(5)
     pool, reference, others = (chance.integers(0, 4, (40, 80)) for _ in range(3))

@@ -38,7 +38,7 @@ def test_whole_classes_in_the_release_are_certain():
     assert (details["lowest"], details["highest"]) == (0, 1)
 
 
-def test_members_found_and_others_claimed_are_told_apart_where_the_truth_is_known():
+def test_members_found_and_others_claimed_are_distinguished_where_the_truth_is_known():
     found = presence(RELEASE, truth="is_in")
     assert (found.targets, found.claimed, found.correct, found.control) == (3, 2, 2, 0)
     assert found.details["presence"]["auc"] == pytest.approx((8 + 1.5 + 1) / 12)
@@ -54,7 +54,7 @@ def test_labels_stand_for_all_they_cover():
     assert found.details["certainly_absent"] == 1
 
 
-def test_the_source_tells_who_is_in():
+def test_the_source_reveals_who_is_in():
     table = open_table(pa.table(RELEASE))
     population = open_table(pa.table(POPULATION), engine=table.engine)
     source = open_table(pa.table({"id": [1, 2, 3, None]}), engine=table.engine)
@@ -64,7 +64,7 @@ def test_the_source_tells_who_is_in():
 
 
 @pytest.mark.statistics
-def test_a_sample_of_a_large_population_tells_nobody():
+def test_a_sample_of_a_large_population_reveals_no_one():
     """1 % of 20,000 people in 20 classes: chances are all near 1 %, and so is the area near 1/2."""
     chance = np.random.default_rng(0)
     age, sex = chance.integers(0, 10, 20_000), chance.choice(["F", "M"], 20_000)

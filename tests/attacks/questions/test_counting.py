@@ -74,7 +74,7 @@ def test_rounding_does_not_help_because_a_crowd_at_the_edge_of_a_step_is_found(t
     assert found.place == ILLNESSES.index("gout")
 
 
-def test_somebody_who_is_not_there_is_not_found(table):
+def test_a_person_who_is_not_there_is_not_found(table):
     for rules in (LaboratoryRules(), LaboratoryRules(smallest=20)):
         interface = laboratory(table, rules)
         found = infer_value(interface, condition("name = 'Nobody'"), illnesses(), domains=public())

@@ -84,7 +84,7 @@ def test_a_tracker_among_the_questions_is_found(table):
     )
 
 
-def test_groups_of_several_people_disclose_nobody(table):
+def test_groups_of_several_people_disclose_no_one(table):
     (finding,) = found(table, ALL, "SELECT ill, sum(pay), count(*) FROM staff GROUP BY ill")
     assert finding.rate == 0
     assert "none of 200 people" in finding.verdict
@@ -137,7 +137,7 @@ def test_what_cannot_be_judged_is_refused(table, text):
         read_questions([text], table)
 
 
-def test_medians_are_not_judged_and_said_so(table):
+def test_medians_are_reported_as_not_judged(table):
     (finding,) = found(table, ALL, "SELECT median(pay), max(pay) FROM staff")
     assert finding.details["not_judged"] == ["MAX", "MEDIAN"]
 

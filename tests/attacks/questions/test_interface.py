@@ -21,7 +21,7 @@ def test_numbers_rows_mappings_and_arrow_tables_are_all_answers(value):
     assert told(value).count() == 7.0
 
 
-def test_a_sum_over_nobody_is_zero_and_none_is_a_refusal():
+def test_a_sum_over_no_one_is_zero_and_none_is_a_refusal():
     assert told([[None]]).total("age") == 0.0
     assert told(None).total("age") is None
 

@@ -36,7 +36,7 @@ def table():
 
 
 @pytest.mark.parametrize("column", ["name", "id", "born"])
-def test_drawn_people_are_one_each_and_invented_ones_are_nobody(table, column):
+def test_drawn_people_are_one_each_and_invented_ones_are_no_one(table, column):
     people = draw_people(
         table,
         by=[table.column(column)],
@@ -51,7 +51,7 @@ def test_drawn_people_are_one_each_and_invented_ones_are_nobody(table, column):
     assert truths == [float(person.truth or 0) for person in people if person.is_present]
 
 
-def test_nobody_is_drawn_whom_the_columns_do_not_tell_apart(table):
+def test_people_whom_the_columns_do_not_distinguish_are_not_drawn(table):
     with pytest.raises(WrongUsage, match="Name more columns"):
         draw_people(
             open_table(pa.table({"sex": ["f", "f"], "pay": [1, 2]})),
@@ -63,7 +63,7 @@ def test_nobody_is_drawn_whom_the_columns_do_not_tell_apart(table):
         )
 
 
-def test_a_named_person_is_one_or_nobody(table):
+def test_a_named_person_is_one_or_no_one(table):
     bo = name_person(table, condition("name = 'Bo'"), value=PAY)
     nobody = name_person(table, condition("name = 'Di'"), value=PAY)
     assert (bo.truth, bo.is_present, nobody.is_present) == (20, True, False)

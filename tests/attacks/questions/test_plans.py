@@ -26,7 +26,7 @@ ROWS = st.lists(
 
 @given(ROWS, st.integers(0, 4), st.integers(0, 3), st.integers(0, 2))
 @settings(max_examples=10)
-def test_every_plan_tells_what_the_direct_question_tells(rows, who, inner, more):
+def test_every_plan_reveals_what_the_direct_question_reveals(rows, who, inner, more):
     a, b, v = zip(*rows, strict=True)
     table = pa.table(
         {"a": pa.array(a, pa.int64()), "b": pa.array(b, pa.int64()), "v": pa.array(v, pa.int64())}

@@ -37,7 +37,7 @@ def test_a_sum_that_one_person_dominates_is_unsafe(table):
     assert finding.details["dominated"] == 1
 
 
-def test_groups_that_are_not_told_expose_nobody(table):
+def test_groups_that_are_not_released_expose_no_one(table):
     interface = laboratory(table, LaboratoryRules(smallest=3))
     small, dominated = find_small_groups(interface, table, by=["town"], value="pay")
     assert (small.rate, small.details["groups"]) == (0.0, 2)

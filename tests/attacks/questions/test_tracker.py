@@ -60,7 +60,7 @@ def test_who_knows_the_rule_is_refused_nothing(table):
     assert interface.refusals == 0
 
 
-def test_somebody_known_by_two_conditions_is_revealed_without_any_crowd(table):
+def test_a_person_known_by_two_conditions_is_revealed_without_any_crowd(table):
     interface = behind(table, LaboratoryRules(smallest=TENTH))
     person = condition("age >= 40 AND name = 'Alice'")
     found = reveal(interface, person, value="pay", domains=[])
@@ -97,7 +97,7 @@ def test_the_search_ends_with_the_questions(table):
     assert (interface.questions, interface.ended) == (5, "questions")
 
 
-def test_nothing_is_claimed_about_somebody_who_is_not_there(table):
+def test_nothing_is_claimed_about_a_person_who_is_not_there(table):
     interface = behind(table, LaboratoryRules(smallest=TENTH))
     found = reveal(interface, condition("name = 'Nobody'"), value="pay", domains=public())
     assert (found.people, found.is_claim) == (0.0, False)

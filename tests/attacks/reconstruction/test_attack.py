@@ -146,7 +146,7 @@ def test_an_interface_that_refuses_everything_leaves_nothing_to_solve():
         )
 
 
-def test_without_the_truth_the_adversary_tells_its_own_certainty():
+def test_without_the_truth_the_adversary_reports_its_own_certainty():
     opened = open_table(patients())
     value = read_person_condition(VALUE, opened)
     roster, _ = read_roster(opened, by=["name"], value=value)
@@ -177,19 +177,19 @@ def test_groups_are_those_that_the_engine_finds(subsets):
     assert asked.groups.mean() == pytest.approx(0.5, abs=0.05)
 
 
-def test_the_first_column_that_tells_all_apart_is_taken():
+def test_the_first_column_that_distinguishes_all_is_taken():
     opened = open_table(patients())
     assert public_columns(opened, None) == ("number",)
     assert public_columns(opened, ["name", "town"]) == ("name", "town")
 
 
-def test_people_that_nothing_tells_apart_need_columns():
+def test_people_that_nothing_distinguishes_need_columns():
     opened = open_table(pa.table({"ill": ["HIV", "HIV"]}))
     with pytest.raises(WrongUsage, match="--by"):
         public_columns(opened, None)
 
 
-def test_a_table_of_nobody_is_refused():
+def test_a_table_of_no_one_is_refused():
     opened = open_table(patients().slice(0, 0))
     with pytest.raises(EmptySource):
         read_roster(opened, by=["name"], value=read_person_condition(VALUE, opened))

@@ -145,7 +145,7 @@ def test_least_squares_follows_the_closed_form():
 
 
 @pytest.mark.parametrize("noise", [1.0, 10.0, 40.0])
-def test_the_spread_of_estimates_tells_the_noise(noise):
+def test_the_spread_of_estimates_reveals_the_noise(noise):
     system, _, exact = instance()
     noisy = exact + np.random.default_rng(8).normal(0, noise, QUESTIONS)
     deviation = estimate_deviation(system, noisy, least_squares(system, noisy))
@@ -167,7 +167,7 @@ def test_fewer_questions_than_people_still_have_an_estimate():
     assert guess_bits(found).shape == (40,)
 
 
-def test_a_rare_secret_that_noise_drowns_is_guessed_as_nobodys():
+def test_a_rare_secret_that_noise_hides_is_guessed_for_no_one():
     """The commoner bit is right for 95 %; a threshold in the middle would be for about half."""
     chance = np.random.default_rng(10)
     groups, bits = chance.random((1200, 300)) < 0.5, chance.random(300) < 0.05
@@ -183,7 +183,7 @@ def test_a_rare_secret_that_noise_drowns_is_guessed_as_nobodys():
 @pytest.mark.parametrize(
     "text", ["gauss", "uniform:x", "laplace:3", "uniform:-1", "uniform:inf", ""]
 )
-def test_noise_that_nobody_knows_is_refused(text):
+def test_noise_that_no_one_knows_is_refused(text):
     with pytest.raises(WrongUsage):
         read_belief(text)
 

@@ -61,14 +61,14 @@ def test_releases_on_a_server_are_intersected_there(postgres_url):
     assert later.details["candidates_after_each"] == [2.5, 1.5]
 
 
-def test_neither_json_nor_details_tell_a_value():
+def test_neither_json_nor_details_reveal_a_value():
     people = {"age": [25], "zip": ["13053"], "ill": ["hiv"]}
     north, south, known = opened(NORTH, SOUTH, people)
     _, found = find_composition(known, [north, south], on=ON, sensitive=["ill"])
     assert "hiv" not in str(found.to_dict())
 
 
-def test_what_one_release_tells_alone_is_no_composition():
+def test_what_one_release_reveals_alone_is_no_composition():
     same = hospital(["[20, 29]/130**"] * 3, ["flu"] * 3)
     people = {"age": [25], "zip": ["13053"], "ill": ["flu"]}
     first, second, known = opened(same, same, people)
@@ -83,7 +83,7 @@ def test_without_the_truth_nothing_is_called_right():
     assert (found.claimed, found.correct, found.details["guessed_right"]) == (1, None, None)
 
 
-def test_a_claim_about_somebody_who_is_in_neither_is_wrong_and_counts_in_the_control():
+def test_a_claim_about_a_person_who_is_in_neither_is_wrong_and_counts_in_the_control():
     people = {"age": [25], "zip": ["13053"], "ill": ["hiv"]}
     absent = {"age": [26, 27], "zip": ["13053", "13053"], "ill": ["flu", "hiv"]}
     north, south, known, control = opened(NORTH, SOUTH, people, absent)
@@ -110,7 +110,7 @@ def test_values_that_are_written_otherwise_in_one_release_are_named_and_join_not
     assert "not joined by 'ill'" in first.verdict
 
 
-def test_a_value_that_one_release_publishes_is_told_by_a_column_that_both_publish():
+def test_a_value_that_one_release_publishes_is_revealed_by_a_column_that_both_publish():
     north = hospital(["[20, 29]/130**"] * 3, ["flu", "hiv", "gout"]) | {"job": ["a", "b", "c"]}
     south = {"age": ["< 30"] * 2 + [">= 30"], "job": ["b", "d", "c"]}
     people = {"age": [25], "zip": ["13053"], "ill": ["hiv"], "job": ["b"]}
@@ -179,7 +179,7 @@ def test_an_unknown_column_is_named():
         find_composition(known, [north, south], on={"agee": "age"}, sensitive=["ill"])
 
 
-def test_nobody_known_is_told():
+def test_an_empty_list_of_known_people_is_reported():
     empty = {"age": pa.array([], pa.int64()), "zip": pa.array([], pa.string())}
     north, south, known = opened(NORTH, SOUTH, empty)
     with pytest.raises(EmptySource):

@@ -27,7 +27,7 @@ def published(*classes: tuple[str, str]) -> dict[str, list]:
 FIRST = published(("[20, 29]", "flu hiv gout"), ("[30, 39]", "flu cold"))
 
 
-def test_values_that_vanish_around_somebody_who_stays_tell_theirs():
+def test_values_that_vanish_around_a_person_who_stays_reveal_theirs():
     later = published(("[20, 29]", "hiv acne cold"), ("[30, 39]", "flu cold"))
     people = {"age": [25, 35], "ill": ["hiv", "flu"]}
     first, second, known = opened(FIRST, later, people)
@@ -40,7 +40,7 @@ def test_values_that_vanish_around_somebody_who_stays_tell_theirs():
     assert (invariance["signature_changed"], invariance["critical_absence"]) == (1, 1)
 
 
-def test_m_invariant_releases_tell_nothing_more():
+def test_m_invariant_releases_reveal_nothing_more():
     later = published(("[20, 24]", "gout flu hiv"), ("[25, 39]", "flu cold"), ("[40, 49]", "a b"))
     people = {"name": ["ann", "bob"], "age": [21, 35], "ill": ["hiv", "cold"]}
     first, second, known = opened(FIRST, later, people)
@@ -64,7 +64,7 @@ def test_a_value_twice_in_a_class_breaks_m_invariance():
     assert found.details["m_invariance"]["holds"] is False
 
 
-def test_a_birthday_moves_somebody_into_another_class():
+def test_a_birthday_moves_a_person_into_another_class():
     then = {"name": ["ann", "bob"], "age": [29, 35], "ill": ["flu", "cold"]}
     now = {"name": ["bob", "ann"], "age": [36, 30], "ill": ["cold", "flu"]}
     first, second, known, later = opened(FIRST, FIRST, then, now)
@@ -112,7 +112,7 @@ def test_several_tables_of_people_need_a_name():
         find_republication([known, later], [first, second], on=ON, sensitive=["ill"])
 
 
-def test_a_name_must_tell_people_apart():
+def test_a_name_must_distinguish_people():
     people = {"name": ["ann", "ann"], "age": [25, 26]}
     first, second, known, later = opened(FIRST, FIRST, people, people)
     with pytest.raises(WrongUsage, match="apart"):

@@ -116,7 +116,7 @@ def test_the_control_group_is_claimed_about_as_often_as_absent_people():
 
 
 @pytest.mark.statistics
-def test_known_things_that_say_nothing_find_nobody():
+def test_known_things_that_say_nothing_find_no_one():
     """All 8 known movies are wrong: best matches are chance, 1 in 300 each."""
     found = attacked(make_world(wrong=8))
     assert found.details["best_is_right"] <= 0.05
@@ -131,7 +131,7 @@ def test_without_values_and_dates_items_alone_are_enough_here():
     assert "rating" not in found.knowledge
 
 
-def test_a_release_in_which_everybody_is_alike_gives_nobody_away():
+def test_a_release_in_which_everybody_is_alike_gives_no_one_away():
     same = np.tile(np.arange(5), 50)
     release = pa.table({"user": np.repeat(np.arange(50), 5), "movie": same})
     known = pa.table({"user": ["a", "a", "b"], "movie": [1, 2, 3], "truth": [4, 4, None]})

@@ -176,7 +176,7 @@ def test_the_least_error_meets_the_ratio_of_epsilon(epsilon: Fraction):
     assert found.log10_lowest_error == pytest.approx(math.log10(error))
 
 
-def test_an_epsilon_below_zero_and_a_group_of_nobody_are_refused():
+def test_an_epsilon_below_zero_and_a_group_of_no_one_are_refused():
     with pytest.raises(InvalidMechanism):
         bound_distinguishing(Fraction(-1))
     with pytest.raises(InvalidMechanism):

@@ -106,7 +106,7 @@ def test_what_makes_no_sense_is_refused(choices):
         derive_sensitivity("sum", neighbors="bounded", **{"bounds": BOUNDS, **choices})
 
 
-def test_each_derivation_is_told_in_words():
+def test_each_derivation_is_reported_in_words():
     for statistic in (*STATISTICS, "histogram"):
         for neighbors in ("bounded", "unbounded"):
             found = derive_sensitivity(statistic, neighbors=neighbors, bounds=BOUNDS, n=5)

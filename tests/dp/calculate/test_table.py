@@ -88,7 +88,7 @@ def test_one_mechanism_may_be_written_in_many_ways(text: str):
     assert found.exact == "ln 4.75"
 
 
-def test_names_of_inputs_and_outputs_are_told():
+def test_names_of_inputs_and_outputs_are_reported():
     found = evaluate_table(parse_chances(BIASED))
     assert (found.inputs, found.outputs) == (("true", "false"), ("yes", "no"))
     assert "'true'" in found.why

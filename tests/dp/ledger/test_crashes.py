@@ -120,7 +120,7 @@ def test_an_update_without_its_condition_would_be_caught(
     assert outcomes.count("answered") > 10
 
 
-def test_threads_with_one_key_are_told_one_answer(tmp_path: Path):
+def test_threads_with_one_key_get_one_answer(tmp_path: Path):
     ledger, payer = Ledger(tmp_path / "ledger.db"), Account("table", Budget(Fraction(1)))
     told: set[bytes] = set()
 

@@ -125,7 +125,7 @@ def test_a_folder_that_is_not_there_is_refused(tmp_path: Path):
         Ledger(tmp_path / "nowhere" / "ledger.db")
 
 
-def test_a_file_that_somebody_else_holds_is_waited_for_and_then_refused(
+def test_a_file_that_another_user_holds_is_waited_for_and_then_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     from discreet.stores import sqlite
@@ -231,7 +231,7 @@ def test_a_ledger_that_lost_a_table_meanwhile_gives_no_answer(tmp_path: Path):
 
 
 @pytest.mark.postgres
-def test_a_server_that_cannot_be_used_is_told_without_secrets(postgres_url: str):
+def test_a_server_that_cannot_be_used_is_reported_without_secrets(postgres_url: str):
     with pytest.raises(LedgerFailed, match="cannot be reached") as unreachable:
         Ledger("postgresql://alice:geheim@127.0.0.1:1/books")
     assert "geheim" not in str(unreachable.value)

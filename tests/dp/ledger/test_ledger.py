@@ -263,7 +263,7 @@ def test_zcdp_pays_with_rho_and_ends_below_epsilon(ledger: Ledger):
 
 
 @pytest.mark.parametrize("first", [1, 5, 9])
-def test_a_refusal_under_zcdp_names_an_epsilon_that_there_is_room_for(ledger: Ledger, first: int):
+def test_a_refusal_under_zcdp_names_an_epsilon_that_is_still_available(ledger: Ledger, first: int):
     payer = Account("t", Budget(Fraction(1), MILLIONTH, "zcdp"))
     spend(ledger, payer, cost=pure(first / 100), key="a")
     with pytest.raises(BudgetExceeded, match=r"costs epsilon 2, which is rho 2 under") as refused:
@@ -352,7 +352,7 @@ def test_wrong_uses_are_refused(ledger: Ledger):
 # The book
 
 
-def test_entries_tell_when_what_and_whether_it_was_answered(ledger: Ledger):
+def test_entries_record_when_what_and_whether_it_was_answered(ledger: Ledger):
     spend(ledger, account(cells="may"), cost=pure("1/3"), key="a")
     ledger.reserve([account("other")], pure(1), key="b", at=NOON, question="SELECT 'é', '🙂'")
     newest, _, *_ = ledger.entries()
@@ -377,7 +377,7 @@ TAMPERINGS = {
 
 
 @pytest.mark.parametrize("statement", TAMPERINGS)
-def test_changing_the_book_by_hand_is_found(tmp_path: Path, statement: str):
+def test_changing_the_ledger_by_hand_is_found(tmp_path: Path, statement: str):
     path = tmp_path / "ledger.db"
     ledger = Ledger(path)
     spend(ledger, account(), cost=pure(0.1), key="a")

@@ -90,7 +90,7 @@ def test_a_large_epsilon_gives_the_counts_themselves():
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_no_reports_give_counts_of_nobody(method: str):
+def test_no_reports_give_counts_of_zero(method: str):
     empty = perturb_column(pa.array([], pa.string()), asked(method))
     found = estimate_frequencies(empty, asked(method))
     assert [item.count for item in found.values] == [0, 0, 0, 0]

@@ -213,7 +213,7 @@ def test_an_attack_does_not_find_more_than_epsilon(method: str, size: int):
 
 @pytest.mark.statistics
 @pytest.mark.parametrize(("method", "size"), [("randomized-response", 2), ("grr", 3)])
-def test_the_attack_finds_a_protocol_that_tells_more_than_it_claims(method: str, size: int):
+def test_the_attack_finds_a_protocol_that_reveals_more_than_it_claims(method: str, size: int):
     broken = replace(protocol(method, size), odds=odds_for(Fraction(6, 5)))
     assert least_epsilon(broken, 0, size - 1) > 1
 
@@ -261,7 +261,7 @@ def test_values_that_are_not_listed_are_counted_and_not_quoted():
 
 
 @pytest.mark.parametrize("method", ["grr", "oue", "olh", "hadamard"])
-def test_numbers_and_chunks_and_nobody_are_columns_too(method: str):
+def test_numbers_chunks_and_empty_columns_are_columns_too(method: str):
     asked = design_protocol(["1", "2", "3"], epsilon=Fraction(1), method=method)
     assert perturb_column(pa.chunked_array([[1, 2], [3]]), asked).num_rows == 3
     assert perturb_column(pa.array([], pa.string()), asked).num_rows == 0

@@ -25,7 +25,7 @@ epsilons = st.fractions(min_value=Fraction(1, 1000), max_value=20)
 
 @pytest.mark.statistics
 @pytest.mark.parametrize(("epsilon", "change"), [("1", 1), ("1/3", 7), ("2.5", 1)])
-def test_laplace_noise_tells_no_more_than_its_epsilon(epsilon: str, change: int):
+def test_laplace_noise_reveals_no_more_than_its_epsilon(epsilon: str, change: int):
     """Lower bound of epsilon from 200 000 runs on each input, alpha 1e-7."""
     claimed = Fraction(epsilon)
     outputs = [
@@ -65,7 +65,7 @@ def test_a_vector_is_covered_by_the_sum_of_its_changes():
 
 
 @pytest.mark.statistics
-def test_gaussian_noise_tells_no_more_than_its_rho():
+def test_gaussian_noise_reveals_no_more_than_its_rho():
     """rho-zCDP is (rho + 2 sqrt(rho ln 1/delta), delta)-DP (Bun & Steinke 2016, proposition 1.3)."""
     rho, delta = Fraction(1, 2), 1e-2
     outputs = [

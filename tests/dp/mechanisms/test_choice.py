@@ -29,7 +29,7 @@ def choose_often(mechanism, scores, *, sensitivity: int) -> np.ndarray:
 
 @pytest.mark.statistics
 @pytest.mark.parametrize("mechanism", [permute_and_flip, exponential_mechanism])
-def test_a_choice_tells_no_more_than_its_epsilon(mechanism):
+def test_a_choice_reveals_no_more_than_its_epsilon(mechanism):
     """Lower bound of epsilon from 200 000 runs on each input, alpha 1e-7."""
     chosen = [choose_often(mechanism, scores, sensitivity=1) for scores in (FIRST, SECOND)]
     assert 0.3 < epsilon_lower_bound(*chosen) <= 1

@@ -102,7 +102,7 @@ def test_a_threshold_one_lower_is_caught():
 
 
 @pytest.mark.statistics
-def test_groups_that_others_are_in_tell_no_more_than_epsilon():
+def test_groups_that_others_are_in_reveal_no_more_than_epsilon():
     """What comes out for a group of 5 or 6 units, 200 000 times each, alpha 1e-7."""
     outputs = []
     for units in (5, 6):
@@ -114,7 +114,7 @@ def test_groups_that_others_are_in_tell_no_more_than_epsilon():
     assert 0.7 < epsilon_lower_bound(*outputs, delta=0.0) <= 1
 
 
-def test_what_passes_is_told_with_its_event():
+def test_what_passes_is_reported_with_its_event():
     delta = Fraction(1, 10**6)
     kept, event = select_laplace([10**6, 1, 10**6], epsilon=Fraction(1, 2), delta=delta, groups=3)
     assert kept.places.tolist() == [0, 2]

@@ -83,14 +83,14 @@ CASE_NAMES = ["median", "ninth decile", "bottom", "top"]
 
 @pytest.mark.statistics
 @pytest.mark.parametrize("target", CASES, ids=CASE_NAMES)
-def test_a_rank_tells_no_more_than_its_epsilon(target):
+def test_a_rank_reveals_no_more_than_its_epsilon(target):
     """Lower bound of epsilon from 200 000 runs on each input, alpha 1e-7."""
     chosen = [choose_often(target, counts) for counts in ([3, 0, 3], [3, 0, 4])]
     assert epsilon_lower_bound(*chosen) <= 1
 
 
 @pytest.mark.statistics
-def test_a_unit_in_two_groups_tells_no_more_than_its_epsilon():
+def test_a_unit_in_two_groups_reveals_no_more_than_its_epsilon():
     """Lower bound of epsilon from 200 000 runs on each input, alpha 1e-7; a row in each of two groups."""
     chosen = [choose_in_two(counts, 2) for counts in ([[3, 0, 3]] * 2, [[3, 0, 4]] * 2)]
     assert epsilon_lower_bound(*chosen) <= 1

@@ -43,7 +43,7 @@ def test_a_response_has_its_chances_and_its_epsilon(truth: str, yes: str):
 
 
 @pytest.mark.statistics
-def test_a_coin_that_tells_the_truth_more_often_is_caught():
+def test_a_coin_that_answers_truthfully_more_often_is_caught():
     claimed = table_event(coin_table(truth=HALF)).epsilon
     told = [
         randomize_answers(np.full(RUNS, answer), truth=Fraction(11, 20))[0].astype(int)
@@ -91,7 +91,7 @@ def test_the_coins_of_the_seeds_have_the_epsilons_of_the_seeds():
 
 
 @given(st.fractions(min_value=Fraction(1, 50), max_value=12), st.integers(2, 40))
-def test_the_truth_may_be_told_as_often_as_epsilon_allows(epsilon: Fraction, k: int):
+def test_the_truth_may_be_answered_as_often_as_epsilon_allows(epsilon: Fraction, k: int):
     told = table_event(k_ary_table(k=k, truth=truth_for(epsilon, k=k))).epsilon
     assert epsilon - Fraction(1, 10**4) < told <= epsilon + Fraction(1, 10**12)
 

@@ -56,7 +56,7 @@ def test_no_answers_are_more_likely_for_a_neighbor_than_epsilon_allows(pairs, li
 
 
 @pytest.mark.statistics
-def test_a_sparse_vector_tells_no_more_than_its_epsilon():
+def test_a_sparse_vector_reveals_no_more_than_its_epsilon():
     """Lower bound of epsilon from 100 000 runs, half of them on each input, alpha 1e-7."""
     noise = ManyRuns()
     told = []
@@ -101,7 +101,7 @@ def test_noise_that_does_not_grow_with_the_number_of_answers_is_caught(threshold
     assert chance(first, answers, **right) <= math.e * chance(second, answers, **right)
 
 
-def test_telling_the_noisy_value_is_caught():
+def test_releasing_the_noisy_value_is_caught():
     """Algorithm 3 (Roth 2011): a value of 0 that was told says that the threshold is not above 0."""
     noise, scale = np.arange(-4000, 1), 4
     weights = np.exp(-np.abs(noise) / 2)

@@ -38,7 +38,7 @@ def other(place: Place, session: Session) -> Iterator[Session]:
     opened.close()
 
 
-def test_a_write_tells_how_many_rows_it_changed(session: Session) -> None:
+def test_a_write_reports_how_many_rows_it_changed(session: Session) -> None:
     assert session.do("UPDATE account SET balance = balance + 1") == 2
     assert session.do("DELETE FROM account WHERE id = 7") == 0
 
@@ -53,7 +53,7 @@ def test_a_statement_alone_is_committed(session: Session, other: Session) -> Non
     assert other.one("SELECT count(*) FROM account") == 3
 
 
-def test_what_is_not_committed_is_seen_by_nobody_else(session: Session, other: Session) -> None:
+def test_what_is_not_committed_is_seen_by_no_one_else(session: Session, other: Session) -> None:
     session.connection.begin()
     session.do("DELETE FROM account")
     assert other.one("SELECT count(*) FROM account") == 2
@@ -270,7 +270,7 @@ def test_order_is_kept(session: Session) -> None:
     assert found == sorted(found, reverse=True)
 
 
-def test_describe_tells_types_and_runs_nothing(session: Session) -> None:
+def test_describe_reports_types_and_runs_nothing(session: Session) -> None:
     tree = session.place.tree(
         "SELECT id, owner AS name, CAST(balance AS DECIMAL(10,2)) AS n, TRUE AS b, "
         "CAST(1 AS DOUBLE PRECISION) AS f, CAST('2020-01-01' AS DATE) AS d, "
@@ -283,7 +283,7 @@ def test_describe_tells_types_and_runs_nothing(session: Session) -> None:
     assert (fields[2].precision, fields[2].scale) == (10, 2)
 
 
-def test_results_have_the_types_that_were_told(session: Session) -> None:
+def test_results_have_the_types_that_were_reported(session: Session) -> None:
     tree = session.place.tree(
         "SELECT id AS a, id AS a, CAST(2.5 AS DECIMAL(10,2)) AS n, CAST('10:00' AS TIME) AS t, "
         "CAST('2020-01-01 00:00:00' AS TIMESTAMP) AS s, CAST(NULL AS TEXT) AS z FROM account ORDER BY id"
@@ -306,7 +306,7 @@ def test_an_empty_result_has_its_types(session: Session) -> None:
     assert [str(item) for item in table.schema.types] == ["int32", "string", "int32"]
 
 
-def test_failures_have_a_state_and_tell_no_value(session: Session) -> None:
+def test_failures_have_a_state_and_reveal_no_value(session: Session) -> None:
     session.do(
         "CREATE TABLE person (name TEXT PRIMARY KEY, age INT NOT NULL, CHECK (age < 150), small SMALLINT)"
     )

@@ -83,7 +83,7 @@ def test_no_plaintext_is_on_the_disk_with_a_key(path: Path) -> None:
         assert _count(database) == 2000
 
 
-def test_without_a_key_the_disk_tells_all(path: Path) -> None:
+def test_without_a_key_the_disk_reveals_all(path: Path) -> None:
     """What the test above looks for is there to be found."""
     with closing(ServedDuckDB(path)) as database:
         _fill(database)
@@ -354,7 +354,7 @@ def test_a_waiting_writer_can_be_cancelled() -> None:
             other.do("INSERT INTO t VALUES (2)")
 
 
-def test_a_failed_transaction_without_savepoints_keeps_nobody_waiting(memory: Place) -> None:
+def test_a_failed_transaction_without_savepoints_keeps_no_one_waiting(memory: Place) -> None:
     session, other = memory.connect(), memory.connect()
     session.do("CREATE TABLE t (a INT PRIMARY KEY)")
     session.connection.begin()
@@ -385,7 +385,7 @@ def test_reading_one_table_does_not_hinder_writing_another(memory: Place) -> Non
     session.connection.commit()
 
 
-def test_lists_and_structs_are_told_as_text(memory: Place) -> None:
+def test_lists_and_structs_are_reported_as_text(memory: Place) -> None:
     tree = parse_one("SELECT [1, 2] AS l, {'a': 1} AS s, INTERVAL 1 MONTH AS i", dialect="duckdb")
     connection: Any = memory.connect().connection
     fields = connection.describe(tree)
@@ -405,7 +405,7 @@ def test_memory_and_spilling_are_limited() -> None:
             )
 
 
-def test_the_door_opens_memory_and_files(path: Path) -> None:
+def test_memory_and_files_can_be_opened(path: Path) -> None:
     with closing(open_database(path, key=KEY)) as database:
         assert database.name == "duckdb"
         assert database.tables() == []
@@ -413,7 +413,7 @@ def test_the_door_opens_memory_and_files(path: Path) -> None:
         open_database("postgresql://nowhere/x", key=KEY)
 
 
-def test_a_damaged_file_is_told_as_such(path: Path) -> None:
+def test_a_damaged_file_is_reported_as_such(path: Path) -> None:
     path.write_bytes(b"no database at all" * 1000)
     with pytest.raises(UnreadableSource):
         ServedDuckDB(path)

@@ -75,7 +75,7 @@ def test_several_hosts_may_be_named(postgres_url: str) -> None:
         assert Place(database, "served").connect().one("SELECT 1") == 1
 
 
-def test_a_server_that_is_away_is_told_without_its_password() -> None:
+def test_a_server_that_is_away_is_reported_without_its_password() -> None:
     with failing("08006") as caught:
         open_database("postgresql://me:secret@127.0.0.1:1/x")
     assert "secret" not in str(caught.value)

@@ -34,7 +34,7 @@ def hospital() -> Stage:
 # Rights on relations
 
 
-def test_nobody_may_do_anything_by_default(hospital: Stage):
+def test_no_user_may_do_anything_by_default(hospital: Stage):
     assert hospital.why("bob", "SELECT", "patients") == "bob has no SELECT on patients"
 
 
@@ -119,7 +119,7 @@ def test_the_owner_takes_columns_that_others_granted(hospital: Stage):
     assert not hospital.may("dave", "SELECT", "patients", "age")
 
 
-def test_somebody_who_is_not_the_owner_takes_their_own_grants_only(hospital: Stage):
+def test_a_user_who_is_not_the_owner_takes_their_own_grants_only(hospital: Stage):
     hospital.play(
         "carol: GRANT SELECT ON patients TO bob WITH GRANT OPTION",
         "carol: GRANT SELECT ON patients TO dave",
@@ -190,7 +190,7 @@ def test_createrole_does_not_alter_roles_it_does_not_administer(hospital: Stage)
     assert hospital.refuses("bob: GRANT security_officer TO bob") == "42501"
 
 
-def test_anybody_may_change_their_own_password_and_nobody_elses(hospital: Stage):
+def test_users_may_change_their_own_password_only(hospital: Stage):
     hospital.play("bob: ALTER ROLE bob PASSWORD 'x'", "bob: ALTER ROLE CURRENT_USER PASSWORD 'x'")
     assert hospital.refuses("bob: ALTER ROLE carol PASSWORD 'x'") == "42501"
 
@@ -211,7 +211,7 @@ def test_a_role_that_is_needed_is_not_dropped(hospital: Stage, name: str):
     assert hospital.refuses(f"other: DROP ROLE {name}") == "2BP01"
 
 
-def test_nobody_drops_themselves(hospital: Stage):
+def test_no_user_drops_themselves(hospital: Stage):
     assert hospital.refuses("admin: DROP ROLE admin") == "55006"
 
 
@@ -233,7 +233,7 @@ def test_a_renamed_role_keeps_its_rights_and_its_things(hospital: Stage):
 # Separation of duty
 
 
-def test_nobody_gets_into_two_roles_that_exclude_each_other(hospital: Stage):
+def test_no_user_gets_into_two_roles_that_exclude_each_other(hospital: Stage):
     hospital.play(
         "admin: CREATE ROLE auditors",
         "admin: CREATE EXCLUSION duties ON ROLES (analysts, auditors)",
@@ -253,7 +253,7 @@ def test_an_exclusion_sees_through_roles_in_roles(hospital: Stage):
     assert hospital.refuses("admin: CREATE ROLE x IN ROLE analysts, inspectors") == "0LP01"
 
 
-def test_an_exclusion_that_somebody_violates_already_is_refused(hospital: Stage):
+def test_an_exclusion_that_a_user_violates_already_is_refused(hospital: Stage):
     hospital.play("admin: CREATE ROLE auditors ROLE bob")
     with pytest.raises(StatementFailed, match='"bob" cannot be in both "analysts" and "auditors"'):
         hospital.say("admin", "CREATE EXCLUSION duties ON ROLES (analysts, auditors)")
@@ -506,13 +506,13 @@ def test_what_is_attached_has_one_name_and_goes_with_its_owner_only(
 TRIGGER = "bob: CREATE TRIGGER t AFTER INSERT ON patients FOR EACH ROW WHEN (NEW.age > 1) RAISE 'n'"
 
 
-def test_trigger_and_select_together_let_somebody_attach_a_trigger(hospital: Stage):
+def test_trigger_and_select_together_let_a_user_attach_a_trigger(hospital: Stage):
     hospital.play("carol: GRANT TRIGGER ON patients TO bob")
     assert hospital.refuses(TRIGGER) == "42501"
     hospital.play("carol: GRANT SELECT ON patients TO bob", TRIGGER)
 
 
-def test_a_trigger_of_somebody_else_does_not_ask_what_they_do_not_see(hospital: Stage):
+def test_a_trigger_of_another_user_does_not_read_what_they_do_not_see(hospital: Stage):
     hospital.play(
         "carol: CREATE TABLE secrets (a integer)",
         "carol: GRANT TRIGGER, SELECT ON patients TO bob",
@@ -533,7 +533,7 @@ def test_a_trigger_of_somebody_else_does_not_ask_what_they_do_not_see(hospital: 
         "carol: CREATE MASK m ON patients (age) USING (0)",
     ],
 )
-def test_whoever_takes_the_ground_from_a_trigger_is_told(hospital: Stage, line: str):
+def test_revoking_what_a_trigger_needs_gives_a_notice(hospital: Stage, line: str):
     hospital.play("carol: GRANT TRIGGER, SELECT ON patients TO bob", TRIGGER)
     (told,) = hospital.play(line).notices
     assert 'trigger "t" for table "patients"' in told
@@ -549,7 +549,7 @@ def test_a_role_that_attached_a_trigger_is_renamed_with_it_and_not_dropped(hospi
     hospital.play("carol: DROP TRIGGER t ON patients", "admin: DROP ROLE robert")
 
 
-def test_a_trigger_of_the_owner_belongs_to_whoever_owns_the_table(hospital: Stage):
+def test_a_trigger_of_the_owner_belongs_to_the_table_owner(hospital: Stage):
     hospital.play("carol: GRANT SELECT ON patients TO bob", TRIGGER.replace("bob:", "admin:"))
     (trigger,) = hospital.authority.relations["public", "patients"].triggers
     assert trigger.maker is None
@@ -591,7 +591,7 @@ def test_a_version_counts_changes_and_nothing_else(hospital: Stage):
     assert hospital.authority.version == before + 1
 
 
-def test_somebody_who_is_no_role_changes_nothing():
+def test_an_unknown_role_changes_nothing():
     statement = parse_definition("CREATE ROLE x")
     assert statement is not None
     with pytest.raises(AccessDenied):

@@ -55,13 +55,13 @@ CHAIN = (
 )
 
 
-def test_the_owner_revokes_what_somebody_else_granted():
+def test_the_owner_revokes_what_another_user_granted():
     stage = Stage(*CHAIN, "a2: REVOKE SELECT ON Employee FROM A1")
     assert not stage.may("a1", "SELECT", "employee")
     assert stage.may("a3", "SELECT", "employee")
 
 
-def test_in_the_scope_of_grantors_the_owner_leaves_what_somebody_else_granted():
+def test_in_the_scope_of_grantors_the_owner_leaves_what_another_user_granted():
     stage = Stage(*CHAIN, scope="grantor").play("a2: REVOKE SELECT ON Employee FROM A1")
     assert stage.may("a1", "SELECT", "employee")
 

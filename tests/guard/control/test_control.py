@@ -73,7 +73,7 @@ def test_every_authority_there_was_is_kept_with_who_changed_it(place: str):
     assert (newest.version, newest.by, newest.at) == (2, "admin", NOON)
 
 
-def test_who_comes_second_is_told_to_try_again(place: str):
+def test_the_second_of_two_changes_must_be_retried(place: str):
     control = ControlStore(place)
     change(control, 0, with_role(Authority(), "ada"))
     with pytest.raises(StatementFailed) as refused:
@@ -130,7 +130,7 @@ def test_nothing_is_kept_when_the_engine_does_not_commit(place: str):
     assert control.authority().version == 0
 
 
-def test_the_engine_is_not_asked_when_somebody_else_was_first(place: str):
+def test_the_engine_is_not_asked_when_another_change_was_first(place: str):
     control = ControlStore(place)
     change(control, 0, Authority())
     reached: list[int] = []
@@ -260,7 +260,7 @@ def test_who_is_killed_before_the_end_leaves_nothing_behind(tmp_path: Path):
 
 
 @pytest.mark.postgres
-def test_an_update_that_nobody_heard_of_is_done_once(postgres_url: str):
+def test_an_update_without_a_response_is_done_once(postgres_url: str):
     import tempfile
     from pathlib import Path
 

@@ -111,7 +111,7 @@ def test_a_name_of_no_kind_is_not_mapped(documents: ControlStore, name: str):
         map_certificate(documents, "alice", name)
 
 
-def test_certificates_that_are_old_for_servers_or_ambiguous_are_nobodys(tmp_path: Path):
+def test_certificates_that_are_old_for_servers_or_ambiguous_are_refused(tmp_path: Path):
     from cryptography import x509
     from cryptography.x509.oid import ExtendedKeyUsageOID
 

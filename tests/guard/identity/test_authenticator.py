@@ -150,14 +150,14 @@ def test_plus_is_offered_where_the_channel_has_a_name(identity: IdentityFixture)
     assert asked.exchange.mechanisms == (scram.MECHANISM_PLUS, scram.MECHANISM)
 
 
-def test_a_broken_exchange_is_told_to_the_journal(identity: IdentityFixture):
+def test_a_broken_exchange_is_recorded_in_the_journal(identity: IdentityFixture):
     asked = identity.authenticator().authenticate(identity.client())
     assert isinstance(asked, ScramChallenge)
     assert refusal(asked.exchange.first, scram.MECHANISM, b"garbage")[0] == "08P01"
     assert [each.is_admitted for each in identity.decisions] == [False]
 
 
-def test_a_journal_that_fails_lets_nobody_in(identity: IdentityFixture):
+def test_a_failing_journal_lets_no_user_log_in(identity: IdentityFixture):
     def fail(verdict: object) -> None:
         raise StoreFailed("full")
 
@@ -247,7 +247,7 @@ def test_a_certificate_of_the_user_needs_no_password(identity: IdentityFixture, 
     assert identity.decisions[-1].reason == "cn:alice"
 
 
-def test_with_somebody_elses_certificate_a_password_is_asked_or_nothing(
+def test_with_another_users_certificate_a_password_is_asked_or_nothing(
     identity: IdentityFixture, tmp_path: Path
 ):
     mallory = issue(tmp_path, "mallory")
@@ -297,7 +297,7 @@ def test_mapped_names_replace_the_common_name(identity: IdentityFixture, tmp_pat
         (AuthenticationRule("auto", users=("bob",)),),
     ],
 )
-def test_a_token_opens_no_door_that_the_rules_keep_shut(
+def test_a_token_does_not_override_the_authentication_rules(
     identity: IdentityFixture, rules: tuple[AuthenticationRule, ...]
 ):
     text, _ = create_token(identity.documents, "alice", now=START)
@@ -375,7 +375,9 @@ def test_unknown_users_are_refused_as_slowly_as_wrong_passwords(
     assert 0.67 < known / unknown < 1.5
 
 
-def test_how_unknown_users_are_asked_does_not_tell_that_they_are_unknown(identity: IdentityFixture):
+def test_how_unknown_users_are_asked_does_not_reveal_that_they_are_unknown(
+    identity: IdentityFixture,
+):
     directory = LdapDirectory("ldaps://localhost:1", template="uid={user},dc=x")
     authenticator = identity.authenticator(directory=directory)
     kinds = [
@@ -388,6 +390,8 @@ def test_how_unknown_users_are_asked_does_not_tell_that_they_are_unknown(identit
     assert again == kinds
 
 
-def test_the_secret_of_the_door_outlives_it(documents: ControlStore, identity: IdentityFixture):
+def test_the_secret_of_the_authenticator_outlives_it(
+    documents: ControlStore, identity: IdentityFixture
+):
     first, second = (identity.authenticator().verifier("eve").salt for _ in range(2))
     assert first == second

@@ -228,7 +228,7 @@ def test_whatever_is_not_a_letter_or_digit_is_escaped():
     assert escape_in_name("alice7") == "alice7"
 
 
-def test_a_certificate_that_nobody_vouches_for_is_not_trusted(
+def test_a_certificate_without_a_trusted_issuer_is_not_trusted(
     directory: LdapDirectory, tmp_path: Path
 ):
     stranger = issue(tmp_path, "stranger")
@@ -303,7 +303,7 @@ def test_a_group_lets_in_who_has_its_role(identity: IdentityFixture, slapd: Ldap
     assert authenticator.check_password(identity.client(), "correct horse") == "ldap"
 
 
-def test_a_directory_that_is_away_lets_nobody_in_and_the_journal_knows(
+def test_a_directory_that_is_away_lets_no_user_in_and_the_journal_knows(
     identity: IdentityFixture, slapd: LdapDirectory
 ):
     authenticator = identity.authenticator(

@@ -86,7 +86,7 @@ def test_a_stranger_cannot_keep_a_user_out_of_where_they_come_from(gate: Gate):
     assert gate.succeed(address="192.0.2.7")
 
 
-def test_nobody_is_locked_out_forever(gate: Gate):
+def test_no_user_is_locked_out_forever(gate: Gate):
     for _ in range(6):
         gate.fail(address="203.0.113.1")
         gate.wait(seconds=5)
@@ -95,7 +95,7 @@ def test_nobody_is_locked_out_forever(gate: Gate):
     assert gate.succeed()
 
 
-def test_a_clock_that_is_set_back_locks_nobody_out_for_longer(gate: Gate):
+def test_a_clock_that_is_set_back_locks_no_user_out_for_longer(gate: Gate):
     for _ in range(20):
         gate.fail("alice")
         gate.wait(seconds=90)

@@ -42,14 +42,14 @@ def town(database: ProtectedDatabase, boss: RoleSession) -> RoleSession:
     return boss
 
 
-def test_a_zip_code_where_somebody_lives_is_not_deleted(town: RoleSession) -> None:
+def test_a_zip_code_that_is_referenced_is_not_deleted(town: RoleSession) -> None:
     with failing("23503") as caught:
         town.do("DELETE FROM zip WHERE zip = 43210")
     assert "43210" not in str(caught.value)
     assert town.do("DELETE FROM zip WHERE zip = 10001") == 1
 
 
-def test_nobody_lives_at_an_unknown_zip_code(town: RoleSession) -> None:
+def test_an_unknown_zip_code_cannot_be_referenced(town: RoleSession) -> None:
     with failing("23503"):
         town.do("INSERT INTO employee VALUES (3, 'Cid', 99999)")
     with failing("23503"):

@@ -76,7 +76,7 @@ def test_there_is_at_most_one_ceo(company: RoleSession) -> None:
     assert company.rows("SELECT name FROM employee WHERE title = 'CEO'") == [("Ben",)]
 
 
-def test_nobody_gets_more_than_twice_as_much(company: RoleSession) -> None:
+def test_a_raise_to_more_than_double_is_refused(company: RoleSession) -> None:
     with failing("P0001") as caught:
         company.do("UPDATE employee SET salary = salary * 3 WHERE name = 'Ben'")
     assert str(caught.value) == "A raise of at most 100 %"

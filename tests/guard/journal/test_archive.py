@@ -42,7 +42,7 @@ def archived(filled: Path, folder: Path, key: Ed25519PrivateKey, event: Callable
     return journal
 
 
-def test_a_segment_holds_entries_checkpoint_and_manifest_that_nobody_may_write(archived, folder):
+def test_a_segment_holds_read_only_entries_checkpoint_and_manifest(archived, folder):
     names = sorted(path.name for path in folder.iterdir())
     base = "journal-000000000001-000000000025"
     assert names == [f"{base}.checkpoint", f"{base}.jsonl", f"{base}.manifest.json"]

@@ -111,7 +111,7 @@ for name in "abcd":
 """
 
 
-def test_who_is_killed_loses_nothing_that_was_told(tmp_path: Path, place: Path):
+def test_a_killed_process_loses_no_acknowledged_entry(tmp_path: Path, place: Path):
     from discreet.guard.journal.keys import make_signing_key
 
     key = make_signing_key(tmp_path / "key.pem", tmp_path / "key.pub")
@@ -133,7 +133,7 @@ def test_who_is_killed_loses_nothing_that_was_told(tmp_path: Path, place: Path):
     assert verify_journal(journal, public_key=key.public_key()).is_whole
 
 
-def test_a_failure_is_told_to_everybody_who_waits(place: Path, event: Callable[..., Event]):
+def test_a_failure_is_reported_to_every_waiting_caller(place: Path, event: Callable[..., Event]):
     import sqlite3
 
     journal = Journal(place)
@@ -256,7 +256,7 @@ def test_two_gateways_append_to_one_chain_on_a_server(
 
 
 @pytest.mark.postgres
-def test_an_append_that_nobody_heard_of_is_written_once(
+def test_an_append_without_a_response_is_written_once(
     postgres_url: str, event: Callable[..., Event]
 ):
     import tempfile

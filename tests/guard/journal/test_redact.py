@@ -111,7 +111,7 @@ def test_a_lenient_session_has_its_double_quotes_emptied():
     assert kept(AuditPolicy(), found) == "SELECT ?"
 
 
-def test_a_journal_keeps_no_literal_unless_told_to(tmp_path):
+def test_a_journal_keeps_no_literal_by_default(tmp_path):
     journal = Journal(tmp_path / "journal.sqlite")
     journal.record(event())
     journal.close()
@@ -160,7 +160,7 @@ def test_why_it_failed_quotes_no_literal(detail, statement: str, reason: str):
     assert AuditPolicy(default="full").apply(failed, lambda text: "hashed").reason == reason
 
 
-def test_nobody_hides_by_a_literal_which_right_was_missing():
+def test_no_user_hides_by_a_literal_which_right_was_missing():
     said = {"statement": "SELECT 'eve' FROM t", "reason": "eve has no SELECT on t"}
     denied = event(decision="denied", sqlstate="42501", **said)
     found = AuditPolicy().apply(denied, lambda text: "hashed")

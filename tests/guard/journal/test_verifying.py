@@ -102,7 +102,7 @@ def checked(place: Path, key: Ed25519PrivateKey | None, outside=()) -> JournalVe
     return verify_journal(Journal(place), checkpoints=outside, public_key=public)
 
 
-def test_a_journal_that_nobody_touched_is_whole(filled: Path, key: Ed25519PrivateKey, outside):
+def test_an_unchanged_journal_is_whole(filled: Path, key: Ed25519PrivateKey, outside):
     verdict = checked(filled, key, outside)
     assert verdict == JournalVerification(
         is_whole=True,
@@ -169,7 +169,7 @@ def test_a_rewriting_with_the_key_is_found_by_a_checkpoint_kept_elsewhere(
     assert "it was rewritten" in verdict.faults[0]
 
 
-def test_a_rewriting_with_the_key_is_not_found_without_one_and_that_is_said(
+def test_a_rewriting_with_the_key_is_not_found_without_one_and_that_is_reported(
     filled: Path, key: Ed25519PrivateKey
 ):
     rewrite(filled, size=25, key=key)
@@ -197,7 +197,7 @@ def test_checkpoints_of_another_journal_do_not_pass(
     assert "rewritten" in "; ".join(verdict.faults)
 
 
-def test_what_is_not_signed_yet_is_told(place: Path, key, event: Callable[..., Event]):
+def test_what_is_not_signed_yet_is_reported(place: Path, key, event: Callable[..., Event]):
     journal = Journal(place, signing_key=key)
     for number in range(5):
         journal.record(event(number))

@@ -38,7 +38,7 @@ def test_integrity_holds_after_every_one_of_many_statements(seed: int):
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_purging_what_others_do_changes_nothing_that_anybody_sees(seed: int):
+def test_purging_what_others_do_changes_nothing_that_anyone_sees(seed: int):
     random = Random(seed + 1000)
     for _ in range(3 * SOAK):
         written = acts(random, 30)
@@ -118,7 +118,7 @@ def test_declassification_in_sql_is_that_of_the_model(tables: Callable[..., Worl
             assert world.stored("t") == _flat(state)
 
 
-def test_purging_what_others_do_changes_nothing_that_anybody_sees_in_sql(
+def test_purging_what_others_do_changes_nothing_that_anyone_sees_in_sql(
     tables: Callable[..., World],
 ):
     random = Random(13)
@@ -137,7 +137,7 @@ def test_purging_what_others_do_changes_nothing_that_anybody_sees_in_sql(
 
 @pytest.mark.postgres
 @pytest.mark.parametrize("null_label", ["clearance", "key"])
-def test_postgresql_tells_and_shows_what_duckdb_does(null_label: Any, postgres_url: str):
+def test_postgresql_reports_and_shows_what_duckdb_does(null_label: Any, postgres_url: str):
     random = Random(17)
     written = acts(random, 25 * SOAK)
     worlds = [World(open_database(where), LATTICE, null_label) for where in (None, postgres_url)]

@@ -38,7 +38,7 @@ def test_the_way_is_down_only(staff: World):
     assert staff.declassify("S", "perf", "S", "S")[0] == "22023"
 
 
-def test_nobody_declassifies_what_they_do_not_see(staff: World):
+def test_no_user_declassifies_what_they_do_not_see(staff: World):
     told = staff.declassify("C", "perf", "S", "C")
     assert told == ("42501", 'clearance "C" does not dominate label "S"')
 

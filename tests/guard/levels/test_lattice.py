@@ -56,7 +56,7 @@ def test_empty_braces_are_no_compartments():
     assert LATTICE.label("S {}") == Label("S")
 
 
-def test_codes_tell_labels_apart_and_back():
+def test_codes_distinguish_labels_and_back():
     codes = [LATTICE.code(label) for label in LABELS]
     assert len(set(codes)) == len(LABELS) == 16
     assert [LATTICE.decode(code) for code in codes] == LABELS

@@ -69,7 +69,7 @@ def test_a_name_that_labels_need_is_refused(name: str):
 @pytest.mark.parametrize(
     "column", [RelationColumn("n", "serial"), RelationColumn("n", "bigint", default="nextval('s')")]
 )
-def test_a_column_that_numbers_itself_is_refused_since_gaps_would_tell(column: RelationColumn):
+def test_an_identity_column_is_refused_because_gaps_would_reveal_rows(column: RelationColumn):
     with pytest.raises(StatementFailed) as caught:
         convert_to_multilevel(replace(PLAIN, columns=(*PLAIN.columns, column)))
     assert caught.value.sqlstate == "0A000"

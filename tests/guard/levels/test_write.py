@@ -39,7 +39,7 @@ def test_a_key_cannot_be_inserted_twice_at_once(staff: World):
     assert staff.stored() == set()
 
 
-def test_a_key_that_is_hidden_can_be_inserted_and_nobody_is_told(staff: World):
+def test_a_hidden_key_can_be_inserted_without_a_message(staff: World):
     staff.run("S", "INSERT INTO employee VALUES ('Smith', 1, 'Fair')")
     assert staff.run("U", "INSERT INTO employee VALUES ('Smith', 2, 'Bad')") == 1
     assert staff.show("U") == {"Smith U | 2 U | Bad U | U"}
@@ -127,7 +127,7 @@ def test_rows_may_be_called_by_an_alias(staff: World):
     assert staff.show("U") == {"Smith U | 2 U | Fair U | U"}
 
 
-def test_whoever_watches_sees_what_changes_and_can_stop_it(staff: World):
+def test_a_watcher_sees_what_changes_and_can_stop_it(staff: World):
     seen: list[Any] = []
 
     def watch(moment: str, changes: exp.Query) -> None:

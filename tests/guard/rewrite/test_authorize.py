@@ -43,7 +43,7 @@ def test_a_filtered_relation_hides_rows_and_their_cells():
     assert 'WHERE "note_3"."kept" OFFSET 0' in sql
 
 
-def test_it_tells_what_is_read_and_as_whom():
+def test_it_reports_what_is_read_and_as_whom():
     found = permit(
         "bob",
         "SELECT r.name FROM rich r JOIN dep USING (dept)".replace(
@@ -157,7 +157,7 @@ def test_columns_are_called_as_postgresql_calls_them():
     )
 
 
-def test_the_session_is_told_by_literals():
+def test_the_session_is_given_as_literals():
     sql = "SELECT current_user, user, session_user, current_date, current_setting('app.x', true), now()"
     settings = {"discreet.now": "2024-02-29 12:30:00+00", "app.x": "it's"}
     found = permit("ann", sql, settings=settings).tree.sql(dialect="duckdb")
@@ -173,7 +173,7 @@ def test_a_policy_asks_who_asks_and_not_who_owns():
     assert world.ask("owner", "SELECT count(*) FROM note").rows == ((5.0,),)
 
 
-def test_membership_decides_as_has_role_tells():
+def test_membership_decides_as_has_role_reports():
     sql = "SELECT pg_has_role(current_user, 'staff', 'member'), pg_has_role('owner', 'usage')"
     assert OnDuckDB().ask("carl", sql).rows == ((True, False),)
 

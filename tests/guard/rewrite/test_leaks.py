@@ -50,7 +50,7 @@ def test_postgresql_fails_alike_whatever_hidden_rows_hold(oracle: Any, on_postgr
     assert before == after
 
 
-def test_a_view_of_somebody_else_hides_what_it_leaves_out(on_duckdb: OnDuckDB):
+def test_a_view_of_another_user_hides_what_it_leaves_out(on_duckdb: OnDuckDB):
     """`rich` has neither the name `12` nor anybody without a salary."""
     assert on_duckdb.ask("bob", "SELECT name FROM rich WHERE 1 / (sal - 80) > 0").is_fine
     found = on_duckdb.ask("bob", "SELECT name FROM rich WHERE CAST(name AS integer) = 12")

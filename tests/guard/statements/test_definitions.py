@@ -329,7 +329,7 @@ def test_an_anonymized_view_has_options_after_its_query():
     assert found.query.sql("postgres") == "WITH x AS (SELECT 1 AS a) SELECT a FROM x"
 
 
-def test_a_view_may_read_as_whoever_asks():
+def test_a_view_may_read_as_the_current_user():
     found = read("CREATE VIEW v (x) WITH (security_invoker = on) AS VALUES (1)")
     assert isinstance(found, objects.CreateView)
     assert found.security_invoker
@@ -530,7 +530,7 @@ def test_what_is_no_sentence_is_a_syntax_error(text: str):
         "SECURITY LABEL ON COLUMN t.a IS 'S'",
     ],
 )
-def test_what_there_is_not_here_is_said_to_be_so(text: str):
+def test_an_unsupported_definition_is_reported_as_such(text: str):
     assert sqlstate(text) in ("0A000", "0LP01")
 
 

@@ -287,7 +287,9 @@ def functions(employees) -> EncryptionFunctions:
     return made
 
 
-def test_a_query_opens_cells_by_a_function_nobody_can_guess(employees, functions, tmp_path: Path):
+def test_a_query_decrypts_cells_by_a_function_with_an_unguessable_name(
+    employees, functions, tmp_path: Path
+):
     slot = functions.add(KEY, place=PLACE, kind=pa.string())
     # The name is ours, of letters and digits.
     found = employees.execute(
@@ -321,7 +323,7 @@ def test_a_locked_slot_says_how_to_unlock_it(employees, functions):
     assert slot.failure.hint == f"Unlock it: SELECT discreet_unlock('{SIN}', $1)"
 
 
-def test_a_moved_cell_fails_the_query_and_no_value_is_told(employees, functions):
+def test_a_moved_cell_fails_the_query_and_no_value_is_shown(employees, functions):
     slot = functions.add(KEY, place=PLACE, kind=pa.string())
     employees.execute(
         "UPDATE employee SET sin = (SELECT sin FROM employee WHERE id = 1) WHERE id = 3"

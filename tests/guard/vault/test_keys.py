@@ -73,7 +73,7 @@ def test_a_file_that_holds_no_key_is_refused(tmp_path: Path, content: bytes):
     assert not content or content.decode() not in str(caught.value)
 
 
-def test_a_key_that_is_not_there_is_said_with_how_to_make_one(tmp_path: Path):
+def test_a_missing_key_is_reported_with_how_to_make_one(tmp_path: Path):
     with pytest.raises(InvalidKey, match="openssl rand"):
         read_wrapping_key(tmp_path / "nothing")
     with pytest.raises(InvalidKey):
@@ -279,7 +279,7 @@ def test_a_client_unlocks_a_key_by_a_parameter(documents: ControlStore, form: st
 
 
 @pytest.mark.parametrize("secret", ["", "no key", b"", bytes(32), bytes(range(1, 33)), "ü" * 16])
-def test_what_does_not_fit_unlocks_nothing_and_tells_nothing(
+def test_what_does_not_fit_unlocks_nothing_and_reveals_nothing(
     documents: ControlStore, secret: str | bytes
 ):
     create_key(documents, SIN, WrappingKey(OWN), act=ACT, custody="client")

@@ -55,9 +55,7 @@ def test_an_update_sees_the_body_and_may_delete(sealed: Documents):
     assert sealed.get("secret", "n") is None
 
 
-def test_whoever_writes_to_the_store_cannot_put_a_secret_in(
-    sealed: Documents, documents: ControlStore
-):
+def test_a_writer_of_the_store_cannot_insert_a_secret(sealed: Documents, documents: ControlStore):
     sealed.put("credential", "alice", {"a": 1})
     sealed.put("credential", "bob", {"b": 2})
     alices = documents.get("credential", "alice")
@@ -93,7 +91,7 @@ def test_secrets_from_before_there_was_a_key_are_sealed_with_the_first_use(
     assert b"xylophone" not in raw_bytes(tmp_path / "data")
 
 
-def test_passwords_tokens_and_the_door_work_on_sealed_documents(
+def test_passwords_tokens_and_the_authenticator_work_on_sealed_documents(
     sealed: Documents, documents: ControlStore, tmp_path: Path
 ):
     set_password(sealed, "alice", "correct horse", now=ACT.at)

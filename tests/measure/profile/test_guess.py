@@ -95,7 +95,7 @@ def test_an_empty_column_keeps_the_role_of_its_name() -> None:
     assert roles == {"email": ColumnRole.IDENTIFIER, "c1": ColumnRole.INSENSITIVE}
 
 
-def test_whether_somebody_has_a_phone_names_nobody() -> None:
+def test_whether_a_person_has_a_phone_names_no_one() -> None:
     assert guess("phone", [True, False] * 200).role is not ColumnRole.IDENTIFIER
 
 
@@ -132,7 +132,7 @@ def test_an_unknown_column_that_sets_people_apart_is_a_quasi_identifier() -> Non
     assert "1 of 301 people is unique on it" in found.reason
 
 
-def test_an_unknown_column_on_which_nobody_stands_out_is_insensitive() -> None:
+def test_an_unknown_column_on_which_no_one_stands_out_is_insensitive() -> None:
     found = guess("zork", ["red", "green"] * 100)
     assert (found.role, found.confidence) == (ColumnRole.INSENSITIVE, "low")
 

@@ -91,7 +91,7 @@ def test_a_word_that_holds_id_is_no_key(name: str) -> None:
     assert not is_id_name(name)
 
 
-def test_the_key_of_a_person_is_told_from_other_keys() -> None:
+def test_the_key_of_a_person_is_distinguished_from_other_keys() -> None:
     assert is_person_id_name("customer_id")
     assert not is_person_id_name("visit_id")
 

@@ -119,7 +119,7 @@ def test_a_greater_depth_does_not_change_the_scores_of_the_guide(engine: DuckDB)
     ]
 
 
-def test_scores_of_the_book_are_reproduced(engine: DuckDB) -> None:
+def test_scores_of_the_textbook_are_reproduced(engine: DuckDB) -> None:
     found = search(engine, BOOK, ["age", "gender", "income", "education"], depth=4)
 
     assert [record.score for record in found.records] == [8, 6, 4, 2]
@@ -247,7 +247,7 @@ def test_progress_ends_at_the_number_of_sets(engine: DuckDB) -> None:
     assert calls == [(done, 10) for done in range(1, 11)]
 
 
-def test_an_empty_table_singles_nobody_out(engine: DuckDB) -> None:
+def test_an_empty_table_singles_no_one_out(engine: DuckDB) -> None:
     found = search(engine, [], ["a"], depth=1)
 
     assert (found.people, found.unique, found.records, found.scores) == (0, 0, (), ())

@@ -23,7 +23,7 @@ def hidden(values: np.ndarray, size: int, *, domain: int | None = None) -> Label
     return Labeled(values, np.zeros_like(values), size, 1, lambda weights: share @ weights)
 
 
-def test_a_column_that_stays_is_told_exactly():
+def test_a_column_that_stays_is_reported_exactly():
     column = label_unchanged(np.array([0, 1, 2]), 3)
     assert marginal_distance(column, np.array([5, 1, 3])) == 0
     assert pairwise_distance(column, column, np.array([5, 1, 3])) == 0
@@ -40,7 +40,7 @@ def test_values_that_the_table_lacks_take_their_part():
     assert marginal_distance(column, np.array([5, 5])) == pytest.approx(0.5)
 
 
-def test_pairs_tell_apart_what_marginals_do_not():
+def test_pairs_distinguish_what_marginals_do_not():
     # x and y always agree; each by itself is even, so that hiding one loses no marginal.
     x, y = label_unchanged(np.array([0, 1]), 2), hidden(np.array([0, 1]), 2)
     rows = np.array([5, 5])

@@ -29,7 +29,7 @@ def test_values_that_stay_lose_nothing_and_hidden_ones_lose_all():
     assert lost_by_levels(np.stack([nothing, nothing, rows]), GROUPS) == pytest.approx(whole)
 
 
-def test_half_way_up_costs_the_bit_that_tells_two_values_apart():
+def test_half_way_up_costs_the_bit_that_distinguishes_two_values():
     nothing = np.zeros(4, dtype=np.int64)
     halves = np.stack([nothing, np.array([5, 5, 5, 5]), nothing])
     assert lost_by_levels(halves, GROUPS) == pytest.approx(20 * 1)

@@ -67,7 +67,7 @@ def test_merged_entries_and_single_rows_are_judged_alike():
     assert 0.4 < alone < 0.65
 
 
-def test_what_the_trainer_is_not_told_is_predicted_from_the_rest():
+def test_values_withheld_from_the_trainer_are_predicted_from_the_rest():
     features = np.array([[0], [1]] * 30)
     target = features[:, 0]
     folds = split_folds(target, np.ones(60, dtype=np.int64))

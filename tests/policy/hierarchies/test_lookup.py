@@ -77,7 +77,7 @@ def test_faults_name_file_and_line(tmp_path: Path, text: str | bytes, message: s
     assert str(caught.value).startswith(message)
 
 
-def test_a_missing_file_and_a_folder_are_told_apart(tmp_path: Path) -> None:
+def test_a_missing_file_and_a_folder_are_distinguished(tmp_path: Path) -> None:
     with pytest.raises(SourceNotFound, match=r"'nope\.csv' is not there"):
         read_lookup(tmp_path / "nope.csv", file="nope.csv")
     with pytest.raises(InvalidHierarchy, match="cannot be read"):

@@ -200,7 +200,7 @@ ROWS = [(0, 0, 0, 0), (0, 0, 1, 0), (1, 1, 1, 1), (1, 1, 1, 1)]
 
 
 @pytest.mark.parametrize("suppress", METHODS)
-def test_only_the_cells_that_tell_people_apart_are_hidden(suppress):
+def test_only_the_cells_that_distinguish_people_are_hidden(suppress):
     problem = build(ROWS, model.KAnonymity(2))
     found = suppress(problem)
     assert found.levels[found.classes].tolist() == [[0, 0, 1], [0, 0, 1], [0, 0, 0]]

@@ -85,7 +85,7 @@ def test_what_is_taken_is_what_is_left_of_the_rows(rows, chosen, has_units):
 
 
 @given(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 2**40)), min_size=1))
-def test_labels_follow_the_order_of_the_codes_and_tell_them_apart(pairs):
+def test_labels_follow_the_order_of_the_codes_and_distinguish_them(pairs):
     """Cardinalities whose product is beyond 64 bits are numbered on the way."""
     first, second = (np.array(column) for column in zip(*pairs, strict=True))
     labels, count = label_rows([(first, 10), (second, 2**41), (second, 2**41)])

@@ -328,7 +328,7 @@ def test_classification_is_refused_where_people_have_several_rows():
         full_domain.search(problem, metric=metrics.classification(0))
 
 
-def test_progress_is_told_how_many_nodes_were_checked():
+def test_progress_reports_how_many_nodes_were_checked():
     rows = np.array([[0], [1], [1]])
     values = np.zeros(3, dtype=np.int64)
     problem = Problem(

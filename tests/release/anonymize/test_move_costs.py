@@ -134,7 +134,7 @@ def test_refinement_never_costs_more_and_keeps_classes_large_enough(seed):
     assert sizes[sizes > 0].min() >= 3
 
 
-def test_refinement_stops_when_it_is_told_to():
+def test_refinement_stops_on_request():
     problem = build(1)
     classes = classes_of(problem, 1)
     board = MoveCosts(Space(problem), np.arange(len(classes)), classes, 8)

@@ -30,7 +30,7 @@ def test_ages_finer_than_years_lose_their_fraction():
     assert ages("34.5", "89 years", "95 y") == ["34", "89", "90+"]
 
 
-def test_ranges_tell_nothing_above_89():
+def test_ranges_reveal_nothing_above_89():
     assert ages("80-89", "85-94", "90-94", "95 to 99") == ["80-89", "85+", "90+", "90+"]
     assert ages("[20, 30)", ">=80", "85+", "over 95") == ["[20, 30)", ">=80", "85+", "90+"]
     assert ages("<90", "<95", "under 5") == ["<90", None, "under 5"]
@@ -67,7 +67,7 @@ def test_a_date_without_its_century_goes():
     assert years("17.05.20", "5/17/36", "2020") == [None, None, "2020"]
 
 
-def test_a_year_that_tells_an_age_over_89_is_90_plus():
+def test_a_year_that_reveals_an_age_over_89_is_90_plus():
     assert earliest_year(2026) == 1937
     assert years("1937-01-01", "1936-12-31", "1880-01-01") == ["1937", "90+", "90+"]
     assert years(1937, 1936) == ["1937", "90+"]

@@ -123,7 +123,7 @@ def test_dates_that_would_leave_the_calendar_are_refused(engine: DuckDB):
         shifted(engine, table, "day")
 
 
-def test_a_date_of_nobody_is_refused(engine: DuckDB):
+def test_a_date_without_a_person_is_refused(engine: DuckDB):
     table = pa.table({"person": ["a", None, None], "day": [None, dt.date(2024, 1, 1), None]})
     with pytest.raises(UnsuitableValues, match="1 row has a date in column 'day' but no person"):
         shifted(engine, table, "day")

@@ -91,7 +91,7 @@ def test_the_marketer_counts_the_average_and_the_journalist_the_population():
     assert any("64 in the population" in text for text in found.assumptions)
 
 
-def test_attacks_tried_and_not_tried_and_assumptions_are_told():
+def test_attacks_tried_and_not_tried_and_assumptions_are_reported():
     found = judged(people(3, 20))
     assert any("'ill'" in item.attack for item in found.attacks_tried)
     assert any("intersection" in item.attack for item in found.attacks_not_tried)

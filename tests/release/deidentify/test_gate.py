@@ -54,7 +54,7 @@ def test_a_reason_opens_the_gate_and_is_recorded(tmp_path: Path):
     assert "Zebulon" not in record
 
 
-def test_a_dry_run_tells_what_would_be_kept_back():
+def test_a_dry_run_reports_what_would_be_kept_back():
     found = safe_harbor(PEOPLE, as_of=2026, policy=policy(0.1))
     assert [one.attack for one in found.findings if one.exceeds] == ["linkage"]
 

@@ -110,7 +110,9 @@ def test_a_key_file_of_a_group_is_accepted(tmp_path: Path):
     assert read_key_file(written(tmp_path, SECRET, 0o640)) == SecretKey(SECRET)
 
 
-def test_a_missing_key_file_or_variable_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_a_missing_key_file_or_variable_is_reported(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
     with pytest.raises(InvalidKey, match="no key file"):
         read_key_file(tmp_path / "nothing")
     with pytest.raises(InvalidKey, match="cannot be read"):

@@ -187,7 +187,7 @@ def test_neither_key_nor_value_is_in_what_is_published(engine: DuckDB):
     assert done.to_dict()["key"] == KEY.fingerprint
 
 
-def test_a_manifest_tells_kind_domain_and_unit(engine: DuckDB):
+def test_a_manifest_reports_kind_domain_and_unit(engine: DuckDB):
     table = opened(engine, id=["a"], day=[dt.date(2024, 1, 1)])
     kinds = {"id": KeyedHash("people", bits=96), "day": DateShift(days=30)}
     assert pseudonymize(table, kinds, key=KEY, unit="id").to_dict() == {
@@ -200,7 +200,7 @@ def test_a_manifest_tells_kind_domain_and_unit(engine: DuckDB):
     }
 
 
-def test_a_missing_key_and_a_missing_column_are_told(engine: DuckDB):
+def test_a_missing_key_and_a_missing_column_are_reported(engine: DuckDB):
     table = opened(engine, name=["a"])
     with pytest.raises(InvalidKey, match="need a key"):
         pseudonymize(table, {"name": KeyedHash()})
@@ -210,7 +210,7 @@ def test_a_missing_key_and_a_missing_column_are_told(engine: DuckDB):
         pseudonymize(table, {"name": DateShift()}, key=KEY, unit="id")
 
 
-def test_what_nobody_can_undo_is_not_undone(engine: DuckDB):
+def test_an_irreversible_pseudonym_is_not_reversed(engine: DuckDB):
     with pytest.raises(WrongUsage, match="cannot be reversed"):
         reidentify(opened(engine, name=["a"]), {"name": KeyedHash()}, key=KEY)
 

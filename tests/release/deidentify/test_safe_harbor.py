@@ -86,7 +86,7 @@ def test_names_of_the_table_are_taken_out_of_its_texts(tmp_path: Path):
     assert "quackenbush" not in path.read_text().lower()
 
 
-def test_all_eighteen_classes_are_told_also_those_not_found():
+def test_all_eighteen_classes_are_reported_also_those_not_found():
     found = safe_harbor(PEOPLE, as_of=2026)
     letters = "".join(item.letter for item in found.classes)
     assert letters == "ABCDEFGHIJKLMNOPQR"
@@ -134,7 +134,7 @@ def test_blank_texts_are_missing_not_unreadable():
     assert (found.action, found.cells, found.changed, found.removed) == ("year", 10, 10, 0)
 
 
-def test_dates_after_the_year_of_ages_are_told_of():
+def test_dates_after_the_year_of_ages_are_reported():
     table = pa.table({"visit_date": ["2024-01-01"] * 10, "age": [30] * 10})
     found = safe_harbor(table, as_of=2020)
     assert any("'visit_date'" in text and "--as-of" in text for text in found.cautions)
@@ -154,7 +154,7 @@ def test_a_list_of_small_areas_replaces_ours(tmp_path: Path):
     assert {row["zip"] for row in released(tmp_path / "out.csv")} == {"000", "036"}
 
 
-def test_a_column_kept_on_request_is_told_of():
+def test_a_column_kept_on_request_is_reported():
     found = safe_harbor(PEOPLE, as_of=2026, keep=["email"])
     assert found.column("email").action == "kept"
     assert any("'email' (class F)" in caution for caution in found.cautions)

@@ -67,7 +67,7 @@ def test_an_identifier_repeated_over_the_rows_of_a_person_is_removed(
         ["1930", "1950", "1960"],
     ],
 )
-def test_dates_and_years_are_told_by_their_values(values: list[Any]):
+def test_dates_and_years_are_recognized_by_their_values(values: list[Any]):
     assert action(values) == (Action.YEAR, "C")
 
 
@@ -104,7 +104,7 @@ def test_a_code_that_many_people_share_stays():
     )
 
 
-def test_pseudonyms_and_classes_do_not_publish_what_only_its_values_tell():
+def test_pseudonyms_and_classes_do_not_publish_what_only_its_values_reveal():
     visits = [f"(202) 555-{n // 4:04d} x{n // 4}" for n in range(160)]
     table = pa.table({"patient_id": [f"P{n // 4}" for n in range(160)], "x7": visits})
     found = pseudonymize_source(table, choices=PseudonymChoices({"patient_id": RandomToken()}))

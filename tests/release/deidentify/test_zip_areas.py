@@ -80,7 +80,7 @@ def test_what_is_no_zip_code_goes():
 
 
 @given(st.lists(st.integers(0, 99_999), min_size=1, max_size=30))
-def test_no_output_tells_more_than_three_digits_or_a_small_area(codes: list[int]):
+def test_no_output_reveals_more_than_three_digits_or_a_small_area(codes: list[int]):
     found = shortened(*codes, 99_999)
     assert all(item is not None and len(item) == 3 and item not in SMALL for item in found)
 

@@ -239,7 +239,7 @@ def test_rank_swapping_keeps_every_value() -> None:
     assert found != values
 
 
-def test_the_matrix_of_pram_is_told_with_its_values() -> None:
+def test_the_matrix_of_pram_is_reported_with_its_values() -> None:
     with ScratchEngine(DuckDB()) as engine:
         table = loaded(engine.engine, PEOPLE)
         stepped = perform_steps(table, [Pram("flag", 0.6)], generator=secret_generator(KEY))

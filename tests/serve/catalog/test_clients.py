@@ -39,7 +39,7 @@ FITS = {
 
 
 @pytest.mark.parametrize("name", CLIENTS)
-def test_every_query_of_a_client_is_answered_with_the_types_that_were_told(name: str):
+def test_every_query_of_a_client_is_answered_with_the_types_that_were_reported(name: str):
     asked, numbers = client("alice"), numbers_of("alice")
     for text in queries(name):
         tree = parsed(bound(text, numbers))
@@ -53,7 +53,7 @@ def test_every_query_of_a_client_is_answered_with_the_types_that_were_told(name:
 
 
 @pytest.mark.parametrize("name", CLIENTS)
-def test_somebody_who_may_see_little_is_answered_as_well(name: str):
+def test_a_user_with_few_rights_is_answered_as_well(name: str):
     numbers, asked = numbers_of("carol"), client("carol")
     for text in queries(name):
         # She is told that there is no relation `patients`.

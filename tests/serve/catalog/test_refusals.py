@@ -97,7 +97,7 @@ def test_a_failure_has_no_words_of_the_engine(text: str):
     assert not any(word in words for word in ("patients", "pgc", "duckdb", "binder", "candidate"))
 
 
-def test_a_hidden_relation_is_told_apart_from_none_at_all_by_nothing():
+def test_a_hidden_relation_cannot_be_distinguished_from_a_missing_one():
     texts = (
         "SELECT '{}'::regclass",
         "SELECT has_table_privilege('{}', 'SELECT')",

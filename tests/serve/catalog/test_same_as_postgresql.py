@@ -52,7 +52,7 @@ def test_the_answer_is_postgresqls(text: str, real: psycopg.Connection):
     assert [field.name for field in alice.fields(text)] == names
 
 
-def test_a_client_is_told_the_types_that_postgresql_tells(real: psycopg.Connection):
+def test_a_client_gets_the_types_that_postgresql_reports(real: psycopg.Connection):
     text = (
         "SELECT oid, relname, relkind, relnatts, reltuples, relchecks, relhasindex, relacl::text[], "
         "reloptions, relname::text, relnatts::int4, oid::int8, count(*) OVER () FROM pg_class"

@@ -53,7 +53,7 @@ def test_only_the_last_stores_are_kept():
         "COPY (SELECT 1) TO '/tmp/catalog.csv'",
     ],
 )
-def test_the_store_has_no_doors(text: str):
+def test_the_store_has_no_external_access(text: str):
     cursor = store_for(AUTHORITY, "alice", "postgres").cursor()
     with pytest.raises(duckdb.Error):
         cursor.execute(text)
@@ -108,7 +108,7 @@ def test_names_are_looked_up_in_the_schemas_of_the_session():
     assert away.ask(asked) == [([], False, "public.patients")]
 
 
-def test_settings_of_the_session_are_told():
+def test_settings_of_the_session_are_reported():
     asked = "SELECT current_setting('timezone'), (SELECT setting FROM pg_settings WHERE name = 'TimeZone'), current_setting('no.such', true)"
     assert client("alice", timezone="Europe/Vienna").ask(asked) == [
         ("Europe/Vienna", "Europe/Vienna", None)

@@ -138,7 +138,7 @@ def test_no_row_mentions_what_a_role_may_not_know_of(authority: Authority, role:
 
 @settings(max_examples=25)
 @given(authority=authorities(), role=st.sampled_from(ROLES))
-def test_what_is_told_is_what_the_decisions_allow(authority: Authority, role: str):
+def test_what_is_shown_is_what_the_decisions_allow(authority: Authority, role: str):
     visible = RoleVisibility(authority, role)
     for key, relation in authority.relations.items():
         seen = visible.relations.get(key)
@@ -152,12 +152,12 @@ def test_what_is_told_is_what_the_decisions_allow(authority: Authority, role: st
 
 @settings(max_examples=10)
 @given(authority=authorities())
-def test_a_superuser_is_told_of_everything(authority: Authority):
+def test_a_superuser_sees_everything(authority: Authority):
     told = _mentioned(authority, "root")
     assert all(relation.name in told for relation in authority.relations.values())
 
 
-def test_nobody_is_told_clearances_or_passwords():
+def test_clearances_and_passwords_are_hidden_from_all_users():
     everything = client("discreet")
     told = str(everything.ask("SELECT * FROM pg_roles")) + str(everything.ask("TABLE pg_user"))
     assert "nato" not in told
@@ -177,14 +177,14 @@ def test_a_reader_of_two_columns_sees_a_table_of_two():
     ]
 
 
-def test_views_policies_triggers_and_masks_are_told_to_owners_only():
+def test_views_policies_triggers_and_masks_are_shown_to_owners_only():
     asked = "SELECT pg_get_viewdef('old_patients'), (SELECT count(*) FROM pg_policy), (SELECT count(*) FROM pg_trigger), (SELECT count(view_definition) FROM information_schema.views)"
     view = " SELECT id, name FROM patients WHERE born < '1950-01-01';"
     assert client("alice").ask(asked) == [(view, 1, 1, 1)]
     assert client("bob").ask(asked) == [(None, 0, 0, 0)]
 
 
-def test_how_many_rows_there_are_is_told_to_nobody():
+def test_how_many_rows_there_are_is_hidden_from_all_users():
     asked = "SELECT reltuples, pg_relation_size(oid) FROM pg_class WHERE relname = 'patients'"
     assert client("alice").ask(asked) == [(-1.0, None)]
     rows = client("alice").ask("SELECT n_live_tup FROM pg_stat_user_tables")

@@ -51,7 +51,7 @@ def test_a_script_goes_on_after_a_failure(server: Served):
     assert done.stdout.split() == ["42"]
 
 
-def test_a_failure_tells_its_sqlstate(server: Served):
+def test_a_failure_reports_its_sqlstate(server: Served):
     done = psql(server, "-v", "VERBOSITY=sqlstate", "-c", "select * from no_such_table")
     assert "ERROR:  42P01" in done.stderr
 
@@ -75,7 +75,7 @@ def test_rows_are_copied_out(server: Served, people: str, options: str):
     assert len(lines) == (501 if options else 500)
 
 
-def test_a_wrong_password_is_told_as_every_other_failure(server: Served):
+def test_a_wrong_password_is_reported_as_every_other_failure(server: Served):
     wrong = server.conninfo.replace(f"password={server.password}", "password=wrong")
     done = subprocess.run(
         ["psql", wrong, "-c", "select 1"], capture_output=True, encoding="utf-8", check=False

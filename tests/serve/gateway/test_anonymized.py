@@ -61,7 +61,7 @@ WRONG = (
 )
 
 
-def test_what_a_release_cannot_be_made_with_is_said_in_words_of_sql(people):
+def test_what_a_release_cannot_be_made_with_is_reported_in_words_of_sql(people):
     for options in WRONG:
         with pytest.raises(StatementFailed) as refused:
             people.run(f"CREATE ANONYMIZED VIEW v AS SELECT age FROM people WITH ({options})")

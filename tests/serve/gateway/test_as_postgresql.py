@@ -191,7 +191,7 @@ def test_quantiles_are_answered_to_those_who_may_only_ask(hospital, connect):
         ann.run("SELECT pg_read_file(name) FROM patients")
 
 
-def test_columns_of_a_result_tell_the_relation_that_they_are_of(server, connect):
+def test_columns_of_a_result_name_their_relation(server, connect):
     admin = connect(server)
     admin.run("CREATE TABLE t (a integer, b integer); CREATE VIEW v AS SELECT b FROM t")
     oids = dict(admin.rows("SELECT relname, oid FROM pg_class WHERE relname IN ('t', 'v')"))

@@ -137,7 +137,7 @@ def test_overlaps_and_the_audit_stop_the_tracker(eve: Callable[..., Client], rul
         tracked(adversary)
 
 
-def test_the_audit_lets_through_what_determines_nobody(eve: Callable[..., Client]) -> None:
+def test_the_audit_permits_what_determines_no_value(eve: Callable[..., Client]) -> None:
     adversary = eve("size = 4, everybody = on, audit = on")
     assert value(adversary, SUM) == TOTAL
     young = value(adversary, f"{SUM} WHERE age < 30")

@@ -21,7 +21,7 @@ def test_an_action_that_fails_leaves_the_others_their_end():
             assert ended.wait(60)
 
 
-def test_what_heard_nothing_the_first_time_is_told_again():
+def test_an_interrupt_that_had_no_effect_is_repeated():
     """An engine is interrupted between two queries, and goes on with the second."""
     told, ended = list[int](), threading.Event()
 

@@ -481,7 +481,7 @@ def test_a_sealed_store_does_not_open_without_its_key(served, open_server, tmp_p
     open_server(key_file=tmp_path / "elsewhere.key")
 
 
-def test_the_journal_tells_who_used_a_key_and_not_the_key(lent):
+def test_the_journal_reports_who_used_a_key_and_not_the_key(lent):
     opened, client = lent
     client.rows("SELECT sin FROM employee WHERE id = 1")
     client.rows("SELECT name FROM employee WHERE id = 1")

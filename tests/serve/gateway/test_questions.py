@@ -226,7 +226,7 @@ def test_a_grant_on_a_table_without_a_declared_budget_is_at_most_the_default(adm
         admin.run("GRANT AGGREGATE ON other TO ann WITH BUDGET (EPSILON 11)")
 
 
-def test_a_session_sets_the_share_of_epsilon_that_tells_rows_cut_off(ann):
+def test_a_session_sets_the_share_of_epsilon_that_measures_rows_cut_off(ann):
     def price() -> str:
         return str(ann.rows("EXPLAIN SELECT count(*) FROM visits"))
 

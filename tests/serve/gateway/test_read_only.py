@@ -55,7 +55,7 @@ def test_a_session_may_only_read_unless_a_transaction_says_otherwise(admin):
     assert admin.rows("SELECT count(*) FROM t") == [(4,)]
 
 
-def test_a_transaction_is_told_to_read_only_and_the_next_one_is_not(admin):
+def test_a_transaction_is_set_to_read_only_and_the_next_one_is_not(admin):
     admin.run("BEGIN; SET TRANSACTION READ ONLY")
     assert admin.rows("SHOW transaction_read_only") == [("on",)]
     admin.run("RESET ALL; SET default_transaction_read_only = off")

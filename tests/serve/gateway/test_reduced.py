@@ -76,7 +76,7 @@ def test_answers_are_those_of_a_plain_table_that_can_answer(make, kind: str):
 
 
 @pytest.mark.parametrize("kind", ["rows", "labels"])
-def test_counts_and_errors_tell_nothing(make, kind: str):
+def test_counts_and_errors_reveal_nothing(make, kind: str):
     reader = make(kind)
     assert reader.rows("SELECT count(*), max(a), min(id), max(b) FROM t") == [(5, 2, 1, 2)]
     for probe in (

@@ -30,7 +30,7 @@ def labeled(server, connect):
 @pytest.mark.parametrize(
     "said", [{"discreet.clearance": "TS"}, {"options": "-c discreet.clearance=TS"}]
 )
-def test_nobody_gets_a_clearance_by_connecting_with_it(labeled, server, connect, user, said):
+def test_no_user_gets_a_clearance_by_connecting_with_it(labeled, server, connect, user, said):
     with pytest.raises(AccessDenied):
         connect(server, user, **said)
     assert connect(server, "high", **said).rows("SELECT id FROM m") == [(1,)]
@@ -144,7 +144,7 @@ def test_who_is_cleared_for_more_is_not_shown_what_was_there_before(labeled, ser
     assert low.rows("SELECT id FROM m") == []
 
 
-def test_a_view_tells_nothing_of_schemas_that_its_maker_may_not_use(server, connect):
+def test_a_view_reveals_nothing_of_schemas_that_its_maker_may_not_use(server, connect):
     admin = connect(server)
     admin.run("CREATE USER u; GRANT CREATE ON SCHEMA public TO u")
     admin.run("CREATE SCHEMA hidden; CREATE TABLE hidden.t (code int)")
@@ -172,7 +172,7 @@ def test_a_body_without_a_length_is_not_read(server):
     assert client.post("/v1/query", content=b"{}").status_code in (401, 422)
 
 
-def test_the_place_of_anonymized_views_is_nobodys_schema(server, connect):
+def test_the_schema_of_anonymized_views_belongs_to_no_user(server, connect):
     with pytest.raises(StatementFailed) as refused:
         connect(server).run('CREATE SCHEMA "Anonymized"')
     assert refused.value.sqlstate == "42939"
@@ -217,7 +217,7 @@ def test_a_view_has_no_mask_that_would_not_hold(server, connect):
         "MASK m ON t (x) TO u USING ((SELECT max(level) FROM friends))",
     ],
 )
-def test_nobody_makes_the_table_that_a_rule_was_waiting_for(server, connect, rule):
+def test_no_user_creates_the_table_that_a_rule_names_already(server, connect, rule):
     admin = connect(server)
     admin.run("CREATE USER u; CREATE TABLE t (x int)")
     with pytest.raises(StatementFailed) as refused:
@@ -230,7 +230,7 @@ def test_nobody_makes_the_table_that_a_rule_was_waiting_for(server, connect, rul
     assert refused.value.sqlstate == "2BP01"
 
 
-def test_an_accent_in_a_name_gets_nobody_past_a_rule(server, connect):
+def test_an_accent_in_a_name_gets_no_user_past_a_rule(server, connect):
     admin = connect(server)
     admin.run("CREATE USER u; CREATE TABLE Écoles (id int PRIMARY KEY, État int CHECK (État >= 0))")
     admin.run(

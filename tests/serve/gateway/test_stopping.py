@@ -50,7 +50,7 @@ def test_a_question_ends_with_its_time_and_costs_once(analyst, slow):
     assert "Left: epsilon 1.5" in client.run(QUESTION).notices[0].message
 
 
-def test_whoever_waits_for_a_turn_stops_only_themselves(analyst, slow):
+def test_canceling_a_waiting_statement_stops_only_that_one(analyst, slow):
     first, second = analyst(), analyst()
     told: list[StatementFailed] = []
 

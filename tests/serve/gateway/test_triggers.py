@@ -29,7 +29,7 @@ def payroll(server, connect):
         "CREATE MASK m ON pay (salary) USING (0)",
     ],
 )
-def test_a_trigger_tells_nothing_to_who_lost_the_right_to_attach_it(payroll, change):
+def test_a_trigger_reveals_nothing_to_a_user_who_lost_the_right_to_attach_it(payroll, change):
     _, ann, bob = payroll
     bob.run(PROBE)
     with pytest.raises(StatementFailed, match="more"):
@@ -51,7 +51,7 @@ def test_a_trigger_stays_with_its_table_when_the_rights_of_its_maker_do(payroll,
         ann.run("DELETE FROM pay")
 
 
-def test_a_trigger_of_the_owner_outlives_nobody(payroll, server, connect):
+def test_a_trigger_of_the_owner_outlives_no_owner(payroll, server, connect):
     admin, ann, _ = payroll
     ann.run("CREATE TABLE most (salary int); INSERT INTO most VALUES (100)")
     ann.run(

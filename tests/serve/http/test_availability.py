@@ -98,7 +98,7 @@ def test_a_body_that_does_not_come_is_given_up(small: Web):
     assert b" 408 " in place.recv(4096)
 
 
-def test_a_flood_is_slowed_down_and_told_when_to_come_back(small: Web):
+def test_a_flood_is_slowed_down_with_a_time_to_retry(small: Web):
     with small.client("clerk") as client:
         asking = (client.post("/v1/query", json={"statement": "SELECT 1"}) for _ in range(60))
         refused = next(answer for answer in asking if answer.status_code == 429)

@@ -49,7 +49,7 @@ def test_others_stay_outside(web: Web, given: dict[str, str]):
     assert found.json()["sqlstate"].startswith("28")
 
 
-def test_wrong_password_and_unknown_user_are_told_the_same(web: Web):
+def test_wrong_password_and_unknown_user_get_the_same_response(web: Web):
     body = {"statement": "SELECT 1"}
     found = [
         httpx.post(f"{web.url}/v1/query", json=body, auth=(user, "wrong"), timeout=PATIENCE).json()[
@@ -194,7 +194,7 @@ def _full(_: object) -> int:
     raise StoreFailed("The disk is full.")
 
 
-def test_nobody_ends_the_tokens_of_others(web: Web):
+def test_no_user_ends_the_tokens_of_others(web: Web):
     with web.client("other", "admin") as client:
         made = client.post("/v1/tokens", json={}).json()
     with web.client("clerk", "admin") as client:
@@ -224,13 +224,13 @@ def test_the_checkpoint_is_a_signed_note(web: Web):
         assert client.get("/v1/checkpoint").json()["text"].startswith("discreet")
 
 
-def test_health_needs_no_login_and_does_not_tell_what_others_do(web: Web):
+def test_health_needs_no_login_and_does_not_reveal_what_others_do(web: Web):
     told = httpx.get(f"{web.url}/healthz", timeout=PATIENCE).json()
     assert told["status"] == "ok"
     assert set(told) == {"status", "parts", "unwitnessed"}
 
 
-def test_metrics_are_for_superusers_and_tell_no_names(web: Web):
+def test_metrics_are_for_superusers_and_reveal_no_names(web: Web):
     with web.client("admin", "metrics") as client:
         metrics = client.get("/metrics").text
         assert client.post("/v1/query", json={"statement": "SELECT 1"}).status_code == 403

@@ -91,7 +91,7 @@ def test_a_copy_of_one_column_is_what_postgresql_writes(postgres: psycopg.Connec
     assert expected.splitlines()[-1] in b"".join(made)
 
 
-def test_each_row_is_a_message_and_the_end_is_told(raw: Raw):
+def test_each_row_is_a_message_and_the_end_is_reported(raw: Raw):
     found = raw.ask(query("copy (select * from range(3)) to stdout"))
     assert kinds(found) == "HdddcCZ"
     assert [each.body for each in found[1:4]] == [b"0\n", b"1\n", b"2\n"]

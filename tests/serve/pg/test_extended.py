@@ -39,7 +39,7 @@ def test_a_statement_is_parsed_bound_described_and_executed(raw: Raw):
     assert rows(found) == [[b"42"]]
 
 
-def test_describing_a_statement_tells_parameters_and_columns_and_runs_nothing(
+def test_describing_a_statement_reports_parameters_and_columns_and_runs_nothing(
     served: Served, raw: Raw
 ):
     before = list(served.sessions[-1].ran)
@@ -300,7 +300,7 @@ def test_portals_that_hold_much_are_refused_another():
         assert failure(raw.ask(execute("b", 1), SYNC)) == "53400"
 
 
-def test_a_commit_that_fails_at_sync_is_told(raw: Raw, served: Served):
+def test_a_commit_that_fails_at_sync_is_reported(raw: Raw, served: Served):
     raw.ask(query("create table raced (a int primary key)"))
     with inside(served) as other:
         other.ask(query("begin; insert into raced values (1)"))
@@ -323,7 +323,9 @@ def test_terminate_ends_the_session(served: Served):
     assert session.is_closed
 
 
-def test_whoever_says_goodbye_at_once_still_gets_done_what_was_asked(served: Served, raw: Raw):
+def test_a_client_that_terminates_at_once_still_gets_its_statements_executed(
+    served: Served, raw: Raw
+):
     raw.ask(query("create table goodbye (a int)"))
     with inside(served) as other:
         other.send(query("insert into goodbye values (1)"), packet(b"X"))
@@ -341,6 +343,6 @@ def test_the_tag_of_create_table_as_keeps_its_count():
     assert portal.tag(0) == "SELECT 3"
 
 
-def test_a_column_tells_the_table_that_it_is_of():
+def test_a_column_names_its_table():
     told = row_description([ResultField("a", "int4", table=20_000, place=3)], [0])
     assert struct.unpack("!IhIhih", told[-18:])[:3] == (20_000, 3, 23)

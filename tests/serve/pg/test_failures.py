@@ -23,7 +23,7 @@ def test_an_error_has_its_sqlstate_in_code_and_reference(
     assert f"| `{sqlstate}` |" in PAGE.read_text("utf-8")
 
 
-def test_a_login_has_the_sqlstate_that_the_door_gave_it():
+def test_a_login_has_the_sqlstate_that_the_authenticator_gave_it():
     assert as_statement_failed(errors.LoginFailed("no")).sqlstate == "28P01"
     assert as_statement_failed(errors.LoginFailed("no", sqlstate="28000")).sqlstate == "28000"
 
@@ -43,7 +43,7 @@ def test_running_out_of_memory_or_stack_is_a_limit():
     assert as_statement_failed(RecursionError()).sqlstate == "54001"
 
 
-def test_detail_and_hint_are_told():
+def test_detail_and_hint_are_reported():
     told = error_response(errors.StatementFailed("42601", "no", detail="why", hint="what else"))
     assert b"Dwhy\0Hwhat else\0" in told
 
@@ -53,7 +53,7 @@ def test_zero_bytes_cannot_break_a_message():
     assert b"Mab\0" in told
 
 
-def test_every_sqlstate_of_this_room_is_in_the_reference():
+def test_every_sqlstate_of_this_package_is_in_the_reference():
     package = Path(as_statement_failed.__code__.co_filename).parent
     used = {
         state

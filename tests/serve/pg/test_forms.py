@@ -377,6 +377,6 @@ def test_a_dictionary_and_other_kinds_of_text_are_text():
         assert column_text(pa.array(["x", None], kind), "text").to_pylist() == ["x", None]
 
 
-def test_a_struct_is_told_as_json():
+def test_a_struct_is_reported_as_json():
     column = pa.array([{"a": 1, "b": dt.date(2024, 1, 1)}])
     assert column_text(column, "text").to_pylist() == ['{"a": 1, "b": "2024-01-01"}']

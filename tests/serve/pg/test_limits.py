@@ -62,7 +62,7 @@ def cancel(served: Served, key: bytes) -> None:
         assert other.rest() == b""
 
 
-def test_what_runs_is_canceled_by_whoever_has_the_key(served: Served, raw: Raw):
+def test_a_running_statement_is_canceled_with_the_key(served: Served, raw: Raw):
     raw.send(query("sleep"))
     assert wait_for(lambda: "sleep" in served.sessions[-1].ran)
     with keep_cancelling(lambda: cancel(served, raw.key)):
@@ -113,7 +113,7 @@ def test_what_a_client_runs_is_canceled_when_it_is_gone(served: Served):
     assert wait_for(lambda: session.is_closed)
 
 
-def test_more_clients_than_seats_are_told_so():
+def test_clients_beyond_the_limit_are_refused_with_a_message():
     with (
         serving(limits=ProtocolLimits(max_connections=3)) as served,
         contextlib.ExitStack() as stack,
@@ -141,7 +141,7 @@ def test_one_user_cannot_take_all_seats():
             assert connection.execute("select 1").fetchone() == (1,)
 
 
-def test_who_waits_at_the_door_in_crowds_pushes_out_their_own():
+def test_unauthenticated_connections_of_one_address_displace_each_other_only():
     with serving(limits=ProtocolLimits(max_waiting=20)) as served, contextlib.ExitStack() as stack:
         crowd = [stack.enter_context(knocking(served)) for _ in range(60)]
         with inside(served) as raw:
@@ -223,7 +223,7 @@ def test_who_does_not_read_at_all_is_sent_away(monkeypatch: pytest.MonkeyPatch):
         assert wait_for(lambda: connection._wire.transport.get_write_buffer_size() == 0)
 
 
-def test_answers_that_nobody_reads_stop_what_is_read():
+def test_unread_results_stop_the_reading_of_requests():
     """A client that sends and never reads cannot fill the server's memory with messages."""
     with serving() as served, inside(served) as raw:
         raw.socket.settimeout(0.5)
@@ -272,7 +272,7 @@ def test_many_clients_at_once_each_get_their_own_answer():
         assert sorted(map(int, filter(None, found))) == list(range(30))
 
 
-def test_a_server_that_stops_tells_who_is_idle_and_ends_what_runs():
+def test_a_stopping_server_notifies_idle_clients_and_ends_what_runs():
     with serving() as served, inside(served) as idle, inside(served) as busy:
         sessions = served.sessions
         busy.send(query("sleep"))
@@ -286,7 +286,7 @@ def test_a_server_that_stops_tells_who_is_idle_and_ends_what_runs():
 
 
 @pytest.mark.parametrize("user", ["trusted", "ann"])  # who is let in at once, and who is asked
-def test_of_500_logins_at_once_each_gets_in_or_is_told_why(user: str):
+def test_each_of_500_logins_at_once_succeeds_or_gets_a_reason(user: str):
     limits = ProtocolLimits(max_connections=40, max_connections_per_user=40, max_waiting=60)
     with serving(limits=limits) as served, contextlib.ExitStack() as stack:
         crowd = [stack.enter_context(knocking(served)) for _ in range(500)]

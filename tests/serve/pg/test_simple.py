@@ -33,7 +33,7 @@ def test_an_empty_text_has_its_own_answer(raw: Raw, text: str):
     assert kinds(raw.ask(query(text))) == "IZ"
 
 
-def test_a_failure_is_told_and_the_connection_goes_on(raw: Raw):
+def test_a_failure_is_reported_and_the_connection_goes_on(raw: Raw):
     found = raw.ask(query("select nothing from nowhere"))
     assert kinds(found) == "EZ"
     assert found[0].fields["S"] == found[0].fields["V"] == "ERROR"
@@ -55,7 +55,7 @@ def test_what_follows_a_failure_in_a_text_is_not_run(served: Served, raw: Raw):
     assert "select 'never' as run" not in served.sessions[-1].ran
 
 
-def test_ready_tells_the_state_of_the_transaction(raw: Raw):
+def test_ready_reports_the_state_of_the_transaction(raw: Raw):
     assert raw.ask(query("begin"))[-1].body == b"T"
     assert raw.ask(query("select nothing"))[-1].body == b"E"
     found = raw.ask(query("select 1"))
@@ -85,7 +85,9 @@ def test_settings_that_change_are_reported_before_ready(raw: Raw):
     assert row == [b"2024-07-01 14:00:00+02"]
 
 
-def test_what_nobody_foresaw_is_told_without_its_words(raw: Raw, caplog: pytest.LogCaptureFixture):
+def test_an_unexpected_error_is_reported_without_its_text(
+    raw: Raw, caplog: pytest.LogCaptureFixture
+):
     found = raw.ask(query("crash"))
     assert failure(found) == "XX000"
     assert found[0].fields["M"] == "internal error"

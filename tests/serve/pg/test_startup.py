@@ -33,7 +33,7 @@ def refusal(served: Served, *parts: bytes) -> dict[str, str]:
         return error.fields
 
 
-def test_a_client_is_told_the_settings_a_key_and_that_the_server_is_ready(served: Served):
+def test_a_client_gets_the_settings_a_key_and_that_the_server_is_ready(served: Served):
     with knocking(served) as raw:
         found = raw.login(application_name="test")
     told = dict(
@@ -223,7 +223,7 @@ def test_a_wrong_password_is_28p01(served: Served):
         assert raw.is_closed()
 
 
-def test_who_may_not_come_in_is_told_so_and_nothing_is_asked(served: Served):
+def test_a_client_that_may_not_log_in_is_refused_without_a_request_for_credentials(served: Served):
     error = refusal(served, startup(user="banned"))
     assert (error["S"], error["V"], error["C"]) == ("FATAL", "FATAL", "28000")
 

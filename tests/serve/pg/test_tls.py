@@ -74,7 +74,9 @@ def test_a_client_that_cannot_bind_comes_in_by_scram(secure: Served):
     assert secure.clients[-1][2] == "scram-sha-256"
 
 
-def test_a_certificate_that_the_authority_signed_reaches_the_door(secure: Served, authority: Path):
+def test_a_certificate_that_the_authority_signed_reaches_the_authenticator(
+    secure: Served, authority: Path
+):
     shown = f" user=bob sslcert={authority}/bob.crt sslkey={authority}/bob.key"
     with psycopg.connect(secure.conninfo + shown):
         pass
