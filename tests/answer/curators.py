@@ -50,16 +50,16 @@ def hold(
     **options: Any,
 ) -> Curator:
     """Return a curator of `tables`; what the engine runs is remembered in `curator.engine.queries`."""
-    said = parse_policy(policy) if isinstance(policy, str) else policy
+    loaded = parse_policy(policy) if isinstance(policy, str) else policy
     watched = Watched(engine if engine is not None else DuckDB())
     held: dict[str, CatalogTable] = {}
     for name, table in tables.items():
         relation = watched.load(table.to_reader())
         opened = Table(watched, relation, watched.columns(relation), name)
-        known = said.tables.get(name) if said else None
+        known = loaded.tables.get(name) if loaded else None
         rank = (ranks or {}).get(name)
         held[name] = CatalogTable(name, opened, known, f"table:{name}", "1", rank)
-    options = {"clock": lambda: NOON, "policy": said, **options}
+    options = {"clock": lambda: NOON, "policy": loaded, **options}
     openers = {name: lambda one=one: one for name, one in held.items()}
     return Curator(Catalog(openers), watched, Ledger(":memory:"), **options)
 

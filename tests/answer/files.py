@@ -89,13 +89,13 @@ def write_json(path: Path, rows: Sequence[Row]) -> None:
 def write_excel(path: Path, rows: Sequence[Row]) -> None:
     import openpyxl
 
-    book = openpyxl.Workbook()
-    sheet = book.active
+    ledger = openpyxl.Workbook()
+    sheet = ledger.active
     assert sheet is not None
     sheet.append(list(NAMES))
     for row in rows:
         sheet.append([_sheet_cell(row.get(name)) for name in NAMES])
-    book.save(path)
+    ledger.save(path)
 
 
 def _sheet_cell(value: Any) -> Any:

@@ -37,19 +37,19 @@ def curator(monkeypatch: pytest.MonkeyPatch) -> Curator:
 
 
 def test_rows_come_out_as_any_kind_of_frame(curator: Curator):
-    told = curator.ask(QUESTION, epsilon=1)
-    assert told.columns == ("sex", "n", "a")
+    result = curator.ask(QUESTION, epsilon=1)
+    assert result.columns == ("sex", "n", "a")
     near = pytest.approx(20)
-    assert told.rows == [["F", 800, near], ["M", 400, near]]
-    assert told.to_arrow().to_pylist()[0] == {"sex": "F", "n": 800, "a": near}
-    assert told.to_pandas()["n"].tolist() == [800, 400]
-    assert told.to_polars()["n"].to_list() == [800, 400]
-    assert pa.table(told).column_names == ["sex", "n", "a"]
+    assert result.rows == [["F", 800, near], ["M", 400, near]]
+    assert result.to_arrow().to_pylist()[0] == {"sex": "F", "n": 800, "a": near}
+    assert result.to_pandas()["n"].tolist() == [800, 400]
+    assert result.to_polars()["n"].to_list() == [800, 400]
+    assert pa.table(result).column_names == ["sex", "n", "a"]
 
 
 def test_keys_have_no_error_and_numbers_have_one(curator: Curator):
-    told = curator.ask(QUESTION, epsilon=1)
-    (sex, count, mean), _ = told.error
+    result = curator.ask(QUESTION, epsilon=1)
+    (sex, count, mean), _ = result.error
     assert sex is None
     assert isinstance(count, CellError)
     assert count.low < 800 < count.high
@@ -82,11 +82,11 @@ def test_the_interval_is_that_of_the_noise(kind: str):
 
 
 def test_what_a_division_by_zero_makes_has_no_error_and_no_warning(curator, recwarn):
-    told = curator.ask(
+    result = curator.ask(
         "SELECT sum(age) / 0 AS x, 5 % (count(*) - 1200) AS y FROM people", epsilon=1
     )
-    assert told.rows == [[math.inf, None]]
-    assert told.error == [[None, None]]
+    assert result.rows == [[math.inf, None]]
+    assert result.error == [[None, None]]
     # The garbage collector may close what other tests left open at any moment.
     assert [found for found in recwarn if found.category is not ResourceWarning] == []
 
@@ -95,25 +95,25 @@ def test_dates_after_the_calendar_of_people_are_its_last_day(monkeypatch: pytest
     without_noise(monkeypatch)
     days = pa.array([3_000_000] * 400, pa.int32()).cast(pa.date32())
     held = hold({"people": pa.table({"day": days})}, POLICY)
-    told = held.ask("SELECT day, count(*) FROM people GROUP BY day", epsilon=1, delta=1e-6)
-    assert told.rows == [[dt.date(9999, 12, 31), 400]]
-    assert told.error[0][0] is None
+    result = held.ask("SELECT day, count(*) FROM people GROUP BY day", epsilon=1, delta=1e-6)
+    assert result.rows == [[dt.date(9999, 12, 31), 400]]
+    assert result.error[0][0] is None
 
 
 def test_json_is_json_whatever_the_numbers(curator: Curator):
-    told = curator.ask("SELECT sum(age) / 0 AS x, count(*) AS n FROM people", epsilon=1)
-    text = json.dumps(told.to_dict(), allow_nan=False)
+    result = curator.ask("SELECT sum(age) / 0 AS x, count(*) AS n FROM people", epsilon=1)
+    text = json.dumps(result.to_dict(), allow_nan=False)
     assert list(json.loads(text))[:3] == ["columns", "rows", "error"]
 
 
 def test_the_ledger_keeps_the_whole_answer(curator: Curator):
-    told = curator.ask(QUESTION, epsilon=1)
+    result = curator.ask(QUESTION, epsilon=1)
     curator._answers.clear()
     again = curator.ask(QUESTION, epsilon=1)
-    assert again.with_budget(told.remaining, confidence=0.95, cached=True) == replace(
-        told, cached=True, spent=again.spent
+    assert again.with_budget(result.remaining, confidence=0.95, cached=True) == replace(
+        result, cached=True, spent=again.spent
     )
-    assert again.to_arrow() == told.to_arrow()
+    assert again.to_arrow() == result.to_arrow()
 
 
 @pytest.mark.parametrize(
@@ -142,8 +142,8 @@ def test_every_shape_of_answer_is_kept_and_found_again(curator: Curator, questio
 def test_a_notebook_shows_a_table_without_markup_of_its_values(monkeypatch: pytest.MonkeyPatch):
     without_noise(monkeypatch)
     curator = hold({"people": pa.table({"town": ["<b>x</b>"] * 40})})
-    told = curator.ask("SELECT town, count(*) FROM people GROUP BY town", epsilon=9, delta=1e-5)
-    shown = told._repr_html_()
+    result = curator.ask("SELECT town, count(*) FROM people GROUP BY town", epsilon=9, delta=1e-5)
+    shown = result._repr_html_()
     assert "&lt;b&gt;x" in shown
     assert "<b>" not in shown
     assert "±" in shown
@@ -151,22 +151,22 @@ def test_a_notebook_shows_a_table_without_markup_of_its_values(monkeypatch: pyte
 
 def test_sums_and_products_of_counts_are_numbers(curator: Curator):
     counts = "(SELECT sex, count(*) AS n FROM people GROUP BY sex) x"
-    told = curator.ask(f"SELECT sum(n) AS s, max(n) * 1.5 AS p FROM {counts}", epsilon=1)
-    assert told.rows == [[1200, 1200.0]]
-    assert told.to_dict()["rows"] == [[1200, 1200.0]]
-    told = curator.ask("SELECT count(*) * 1.5 AS p FROM people", epsilon=1)
-    assert told.rows == [[1800.0]]
-    assert isinstance(told.error[0][0], CellError)
+    result = curator.ask(f"SELECT sum(n) AS s, max(n) * 1.5 AS p FROM {counts}", epsilon=1)
+    assert result.rows == [[1200, 1200.0]]
+    assert result.to_dict()["rows"] == [[1200, 1200.0]]
+    result = curator.ask("SELECT count(*) * 1.5 AS p FROM people", epsilon=1)
+    assert result.rows == [[1800.0]]
+    assert isinstance(result.error[0][0], CellError)
 
 
 def test_an_interval_of_a_variance_ends_at_zero_and_is_never_empty(monkeypatch: pytest.MonkeyPatch):
     without_noise(monkeypatch)
     same = hold({"people": PEOPLE.set_column(0, "age", pa.array([30] * 1200))}, POLICY)
-    told = same.ask("SELECT var_pop(age), stddev(age), avg(age) - 30 FROM people", epsilon=1)
-    variance, root, other = told.error[0]
+    result = same.ask("SELECT var_pop(age), stddev(age), avg(age) - 30 FROM people", epsilon=1)
+    variance, root, other = result.error[0]
     assert (variance.low, root.low) == (0, 0)
     assert min(variance.high, root.high) > 0
     assert other.low < 0
     same._answers.clear()
     again = same.ask("SELECT var_pop(age), stddev(age), avg(age) - 30 FROM people", epsilon=1)
-    assert again.error == told.error
+    assert again.error == result.error

@@ -91,13 +91,13 @@ def test_what_means_the_same_in_other_words_is_paid_for_until_nothing_is_left(
     curator: Curator,
 ) -> None:
     """Averaging would need more questions than the budget allows."""
-    told: list[int] = []
+    result: list[int] = []
     for number in range(10):
         question = f"SELECT count(*) FROM people WHERE age >= 40 AND age < {1000 + number}"
-        told.append(curator.ask(question, epsilon="0.1").rows[0][0])
+        result.append(curator.ask(question, epsilon="0.1").rows[0][0])
     with pytest.raises(BudgetExceeded):
         curator.ask("SELECT count(*) FROM people WHERE NOT age < 40", epsilon="0.1")
-    assert len(told) == 10
+    assert len(result) == 10
 
 
 @pytest.mark.parametrize(
@@ -188,16 +188,16 @@ def test_a_key_outside_the_public_values_is_never_released(monkeypatch: pytest.M
 )
 def test_whether_alice_is_there_decides_over_no_error(question: str) -> None:
     """Either the question is refused for what it says, or it is answered with and without her."""
-    told: list[str] = []
+    result: list[str] = []
     for table in (_people(), _people().slice(1), _people().slice(0, 0)):
         curator = hold({"people": table}, POLICY)
         try:
             curator.ask(question, epsilon=1, delta=1e-6)
-            told.append("answered")
+            result.append("answered")
         except DiscreetError as error:
-            told.append(str(error))
-    assert len(set(told)) == 1
-    assert "Alice" not in told[0] or "Alice" in question
+            result.append(str(error))
+    assert len(set(result)) == 1
+    assert "Alice" not in result[0] or "Alice" in question
 
 
 EVENTS = """

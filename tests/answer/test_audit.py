@@ -179,16 +179,16 @@ def test_houses_whose_number_is_not_public_keep_epsilon_and_delta(noise: str) ->
 @pytest.mark.parametrize(("noise", "slip"), [("laplace", 0.001), ("gaussian", 0.0005)])
 def test_a_house_of_one_person_is_released_with_chance_delta(noise: str, slip: float) -> None:
     """Gaussian noise needs one half of delta for itself."""
-    told = int((_told([0.0], delta=0.001, noise=noise) > -1000).sum())
-    assert told <= stats.binom.isf(ALPHA, GROUPS, slip)
+    result = int((_told([0.0], delta=0.001, noise=noise) > -1000).sum())
+    assert result <= stats.binom.isf(ALPHA, GROUPS, slip)
 
 
 def test_a_threshold_that_is_one_too_low_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     right = planning.laplace_threshold
     monkeypatch.setattr(planning, "laplace_threshold", lambda *a, **b: right(*a, **b) - 1)
     # A delta that the right threshold leaves next to nothing of: told are 1340 instead of 490.
-    told = int((_told([0.0], delta=0.005, noise="laplace") > -1000).sum())
-    assert told > stats.binom.isf(ALPHA, GROUPS, 0.005)
+    result = int((_told([0.0], delta=0.005, noise="laplace") > -1000).sum())
+    assert result > stats.binom.isf(ALPHA, GROUPS, 0.005)
 
 
 def test_the_noise_of_counts_is_discrete_laplace() -> None:

@@ -57,8 +57,8 @@ def moments(
     relation = engine.load(pa.table({"x": pa.array(values, kind)}).to_reader())
     wanted = [build.alias_as(build.count_star(), blocks.ROWS)]
     for moment in block.moments:
-        told = exp.Count(this=moment.tree) if moment.is_count else exp.Sum(this=moment.tree)
-        wanted.append(build.alias_as(told, moment.name))
+        result = exp.Count(this=moment.tree) if moment.is_count else exp.Sum(this=moment.tree)
+        wanted.append(build.alias_as(result, moment.name))
     found = engine.run(build.select(*wanted, source=relation)).to_pylist()[0]
     engine.drop(relation)
     return {name: int(value or 0) for name, value in found.items()}

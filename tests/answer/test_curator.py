@@ -51,10 +51,10 @@ def left(curator: Curator) -> dict[str, float]:
 
 def test_an_answer_costs_what_was_asked_and_says_what_is_left():
     curator = people()
-    told = curator.ask(COUNT, epsilon="0.3")
-    assert told.spent == {"epsilon": 0.3, "delta": 0.0}
-    assert told.remaining["epsilon"] == 0.7
-    assert told.remaining["accounts"]["table:people"]["limit"] == 1.0
+    result = curator.ask(COUNT, epsilon="0.3")
+    assert result.spent == {"epsilon": 0.3, "delta": 0.0}
+    assert result.remaining["epsilon"] == 0.7
+    assert result.remaining["accounts"]["table:people"]["limit"] == 1.0
 
 
 def test_three_tenths_three_times_are_nine_tenths():
@@ -107,17 +107,17 @@ def test_any_other_question_is_paid_for(text: str, options: dict[str, Any]):
 
 
 def test_other_data_are_another_question(tmp_path: Path):
-    place, book = tmp_path / "people.parquet", tmp_path / "ledger.sqlite"
-    told = []
+    place, ledger_path = tmp_path / "people.parquet", tmp_path / "ledger.sqlite"
+    result = []
     for rows in (4, 4, 3):
         if rows == 3:
             pq.write_table(PEOPLE.slice(0, 3), place)
         elif not place.exists():
             pq.write_table(PEOPLE, place)
-        with discreet.open(place, ledger=book) as curator:
-            told.append(curator.ask(COUNT, epsilon=1))
-    assert [answer.cached for answer in told] == [False, True, False]
-    assert told[-1].remaining["epsilon"] == 8
+        with discreet.open(place, ledger=ledger_path) as curator:
+            result.append(curator.ask(COUNT, epsilon=1))
+    assert [answer.cached for answer in result] == [False, True, False]
+    assert result[-1].remaining["epsilon"] == 8
 
 
 def test_other_bounds_are_another_question():
@@ -143,9 +143,9 @@ def test_nothing_is_released_that_the_ledger_does_not_have(monkeypatch: pytest.M
         with pytest.raises(KeyboardInterrupt):
             curator.ask(COUNT, epsilon=0.5)
     assert left(curator) == {"table:people": 0.5}
-    told = curator.ask(COUNT, epsilon=0.5)
+    result = curator.ask(COUNT, epsilon=0.5)
     assert left(curator) == {"table:people": 0.5}
-    assert curator.ask(COUNT, epsilon=0.5).rows == told.rows
+    assert curator.ask(COUNT, epsilon=0.5).rows == result.rows
 
 
 def test_the_budget_is_reserved_before_the_engine_is_asked(monkeypatch: pytest.MonkeyPatch):
@@ -169,13 +169,13 @@ def test_words_of_an_unexpected_error_are_withheld(monkeypatch: pytest.MonkeyPat
         raise RuntimeError("could not convert 'Alice Miller'")
 
     monkeypatch.setattr(curator.engine, "run", fail)
-    with pytest.raises(Bug) as told:
+    with pytest.raises(Bug) as result:
         curator.ask(COUNT, epsilon=0.5)
-    text = str(told.value)
+    text = str(result.value)
     assert "RuntimeError" in text
     assert "Alice" not in text
-    assert told.value.__cause__ is None
-    assert told.value.__context__ is None or told.value.__suppress_context__
+    assert result.value.__cause__ is None
+    assert result.value.__context__ is None or result.value.__suppress_context__
 
 
 def test_an_analyst_has_a_budget_within_that_of_the_table():
@@ -224,9 +224,9 @@ def test_a_budget_of_the_policy_is_shared_by_its_tables():
 
 def test_without_a_budget_there_is_a_default_and_a_caution():
     curator = hold({"people": PEOPLE})
-    told = curator.ask(COUNT, epsilon=1)
-    assert told.remaining["epsilon"] == 9
-    assert any("budget" in caution for caution in told.cautions)
+    result = curator.ask(COUNT, epsilon=1)
+    assert result.remaining["epsilon"] == 9
+    assert any("budget" in caution for caution in result.cautions)
 
 
 def test_a_join_is_charged_to_both_tables():
@@ -271,8 +271,8 @@ def test_many_askers_at_once_never_overspend():
 def test_the_same_question_at_once_is_answered_once():
     curator = people("{epsilon: 1}")
     with ThreadPoolExecutor(8) as pool:
-        told = list(pool.map(lambda _: curator.ask(COUNT, epsilon=1).rows, range(16)))
-    assert all(rows == told[0] for rows in told)
+        result = list(pool.map(lambda _: curator.ask(COUNT, epsilon=1).rows, range(16)))
+    assert all(rows == result[0] for rows in result)
     assert left(curator) == {"table:people": 0.0}
 
 
@@ -314,11 +314,11 @@ def test_a_confidence_that_is_none_is_invalid_and_costs_nothing(confidence: floa
 def test_consistent_counts_are_not_negative(monkeypatch: pytest.MonkeyPatch):
     curator = people("{epsilon: 1000}")
     text = "SELECT count(*) AS n FROM people WHERE age > 1000 AND {0} = {0}"
-    told = [
+    result = [
         curator.ask(text.format(n), epsilon="0.1", consistent=True).rows[0][0] for n in range(40)
     ]
-    assert min(told) == 0
-    assert max(told) > 0
+    assert min(result) == 0
+    assert max(result) > 0
     plain = [curator.ask(text.format(n), epsilon="0.1").rows[0][0] for n in range(40)]
     assert min(plain) < 0
 
@@ -335,14 +335,14 @@ def test_the_default_ledger_is_one_file_of_the_user(tmp_path: Path, monkeypatch)
 
 def test_a_file_has_one_account_from_wherever_it_is_asked(tmp_path: Path, monkeypatch):
     pq.write_table(PEOPLE, tmp_path / "people.parquet")
-    book = tmp_path / "ledger.sqlite"
+    ledger_path = tmp_path / "ledger.sqlite"
     (tmp_path / "below").mkdir()
     for folder, place in ((tmp_path, "people.parquet"), (tmp_path / "below", "../people.parquet")):
         monkeypatch.chdir(folder)
-        with discreet.open(place, ledger=book) as curator:
-            told = curator.ask(f"{COUNT} WHERE age > {len(str(folder))}", epsilon=1)
-    assert told.remaining["epsilon"] == 8
-    assert book.stat().st_mode & 0o077 == 0
+        with discreet.open(place, ledger=ledger_path) as curator:
+            result = curator.ask(f"{COUNT} WHERE age > {len(str(folder))}", epsilon=1)
+    assert result.remaining["epsilon"] == 8
+    assert ledger_path.stat().st_mode & 0o077 == 0
 
 
 def test_a_table_without_its_unit_is_refused(tmp_path: Path):
@@ -358,12 +358,12 @@ def test_no_noise_can_be_seeded_from_outside(monkeypatch: pytest.MonkeyPatch):
 
     import numpy as np
 
-    told = set()
+    result = set()
     for _ in range(6):
         random.seed(1)
         np.random.seed(1)
-        told.add(people("{epsilon: 9}").ask(COUNT, epsilon="0.01").rows[0][0])
-    assert len(told) > 1
+        result.add(people("{epsilon: 9}").ask(COUNT, epsilon="0.01").rows[0][0])
+    assert len(result) > 1
 
 
 def test_without_noise_means_without_noise(monkeypatch: pytest.MonkeyPatch):

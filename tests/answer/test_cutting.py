@@ -59,10 +59,10 @@ def test_a_count_that_limits_made_too_low_says_so(monkeypatch: pytest.MonkeyPatc
     assert [row[1] for row in answer.rows] == [1100] * 4
     (cut,) = answer.cut_off
     assert cut.share == pytest.approx(1 - 4400 / sum(REGIONAL.values()), abs=0.001)
-    (told,) = [caution for caution in answer.cautions if "cut off" in caution]
-    assert "About 92% of the rows" in told
-    assert "rows-per-unit: 50" in told
-    assert "13 times as large" in told
+    (result,) = [caution for caution in answer.cautions if "cut off" in caution]
+    assert "About 92% of the rows" in result
+    assert "rows-per-unit: 50" in result
+    assert "13 times as large" in result
     assert answer.to_dict()["cut_off"][0]["share"] == cut.share
 
 
@@ -142,10 +142,10 @@ def test_its_price_is_part_of_the_question(noise: Any) -> None:
         without, _ = curator.plan(BY_REGION, epsilon=1, delta="1e-6", noise=noise, cut_share=0)
     assert with_cut.price.epsilon == without.price.epsilon == 1
     assert without.private_queries[0].cut is None
-    told = price(with_cut.event)
+    result = price(with_cut.event)
     if noise == "laplace":
-        assert told.epsilon is not None
-        assert told.epsilon <= 1
+        assert result.epsilon is not None
+        assert result.epsilon <= 1
         probe = _probe(with_cut)
         assert probe.sensitivity / probe.scale == pytest.approx(
             Fraction(1, 20), rel=Fraction(1, 100)

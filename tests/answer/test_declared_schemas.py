@@ -56,17 +56,17 @@ def written(folder: Path, ending: str, rows: Sequence[dict[str, Any]]) -> Path:
 
 def shown(path: Path, policy: str | None = POLICY) -> list[str]:
     """Return all that is told before anything is paid: plans with queries, prices, refusals, errors."""
-    said = parse_policy(policy) if policy else None
-    told: list[str] = []
-    with discreet.open(path, said, ledger=path.parent / "ledger.sqlite") as curator:
+    loaded = parse_policy(policy) if policy else None
+    result: list[str] = []
+    with discreet.open(path, loaded, ledger=path.parent / "ledger.sqlite") as curator:
         for question in QUESTIONS:
             try:
                 plan, text = curator.plan(question, epsilon=1)
                 found = curator.explain_plan(plan, text)
-                told.append(json.dumps([found.to_dict(), str(curator.shape(plan))], default=str))
+                result.append(json.dumps([found.to_dict(), str(curator.shape(plan))], default=str))
             except DiscreetError as error:
-                told.append(f"{error.code}: {error}")
-    return [line.replace(str(path), "") for line in told]
+                result.append(f"{error.code}: {error}")
+    return [line.replace(str(path), "") for line in result]
 
 
 @pytest.mark.parametrize("ending", WRITERS)
@@ -368,13 +368,13 @@ def test_a_stray_cell_of_a_sheet_is_at_most_one_row_and_no_column(
 ) -> None:
     import openpyxl
 
-    book = openpyxl.Workbook()
-    sheet = book.active
+    opened_ledger = openpyxl.Workbook()
+    sheet = opened_ledger.active
     assert sheet is not None
     for row in [["age", "column3", None], *[[40, "x", None]] * 30]:
         sheet.append(row)
     sheet.cell(*place).value = 7
-    book.save(tmp_path / "t.xlsx")
+    opened_ledger.save(tmp_path / "t.xlsx")
     opened = open_table(tmp_path / "t.xlsx", schema=AGES)
     try:
         assert [c.name for c in opened.engine.columns(opened.relation)] == ["age", "column3"]
@@ -476,7 +476,7 @@ OF_NUMBERS = (
 
 
 def planned(source: object) -> list[str]:
-    told: list[str] = []
+    result: list[str] = []
     with discreet.open(source, parse_policy(NUMBERS), ledger=":memory:") as curator:
         name = "people" if isinstance(source, Path) else "data"
         for question in OF_NUMBERS:
@@ -486,10 +486,10 @@ def planned(source: object) -> list[str]:
                 kept = {
                     key: found[key] for key in ("expected", "price", "cautions") if key in found
                 }
-                told.append(json.dumps([kept, str(curator.shape(plan))], default=str))
+                result.append(json.dumps([kept, str(curator.shape(plan))], default=str))
             except DiscreetError as error:
-                told.append(f"{error.code}: {error}".replace("'data'", "'people'"))
-    return told
+                result.append(f"{error.code}: {error}".replace("'data'", "'people'"))
+    return result
 
 
 @pytest.mark.parametrize("source", [*WRITERS, "arrow", "polars", "pandas", "duckdb"])
@@ -537,15 +537,19 @@ def test_without_a_policy_the_first_look_is_pinned_and_later_rows_change_nothing
 def test_of_two_first_looks_one_is_pinned(tmp_path: Path) -> None:
     from discreet.dp.ledger.ledger import Ledger
 
-    book = Ledger(tmp_path / "ledger.sqlite")
-    assert [book.pin("a", "first"), book.pin("a", "second"), book.pin("b", "third")] == [
+    opened_ledger = Ledger(tmp_path / "ledger.sqlite")
+    assert [
+        opened_ledger.pin("a", "first"),
+        opened_ledger.pin("a", "second"),
+        opened_ledger.pin("b", "third"),
+    ] == [
         "first",
         "first",
         "third",
     ]
-    assert [book.find_pin("a"), book.find_pin("c")] == ["first", None]
-    assert book.verify() == 2
-    book.close()
+    assert [opened_ledger.find_pin("a"), opened_ledger.find_pin("c")] == ["first", None]
+    assert opened_ledger.verify() == 2
+    opened_ledger.close()
 
 
 def test_objects_of_pandas_are_what_the_policy_says(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -554,13 +558,13 @@ def test_objects_of_pandas_are_what_the_policy_says(monkeypatch: pytest.MonkeyPa
     without_noise(monkeypatch)
     policy = parse_policy(POLICY.replace("people:", "data:", 1))
     plain, odd = pd.DataFrame(PEOPLE), pd.DataFrame([*PEOPLE, dict.fromkeys(NAMES, "?")])
-    told = []
+    result = []
     for frame in (plain.astype(object), odd):
         with discreet.open(frame, policy) as curator:
-            told.append(
+            result.append(
                 curator.ask("SELECT sum(age) AS s, count(born) AS n FROM data", epsilon=1).rows
             )
-    assert told == [[[306, 12]], [[306, 12]]]
+    assert result == [[[306, 12]], [[306, 12]]]
 
 
 FRAME_QUESTIONS = (
@@ -578,19 +582,19 @@ def shown_of(frame: Any, kind: str) -> list[str]:
     policy = parse_policy(
         f"tables: {{data: {{unit: row, columns: {{age: {{role: sensitive, kind: {kind}{declared}}}}}}}}}"
     )
-    told: list[str] = []
+    result: list[str] = []
     with discreet.open(frame, policy) as curator:
         for question in FRAME_QUESTIONS:
             try:
                 plan, text = curator.plan(question, epsilon=1)
                 found = curator.explain_plan(plan, text)
-                told.append(json.dumps([found.to_dict(), str(curator.shape(plan))], default=str))
+                result.append(json.dumps([found.to_dict(), str(curator.shape(plan))], default=str))
             except DiscreetError as error:
-                told.append(f"{error.code}: {error}")
+                result.append(f"{error.code}: {error}")
         table = curator.catalog.find("data").table
         query = build.select(build.column("age"), source=table.relation.copy())
         cells = table.engine.run(query).column(0).to_pylist()
-    return [*told, str(cells[:3])]
+    return [*result, str(cells[:3])]
 
 
 @pytest.mark.parametrize("kind", ["integer", "number", "text"])

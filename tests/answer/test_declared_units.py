@@ -81,12 +81,12 @@ def test_a_declared_unit_is_believed(unit: str) -> None:
 
 
 def test_the_refusal_is_the_same_whatever_the_rows_are() -> None:
-    told: set[str] = set()
+    result: set[str] = set()
     for table in (VISITS, VISITS.slice(80), VISITS.slice(0, 0)):
         with pytest.raises(UndeclaredUnit) as refused:
             hold({"visits": table}, policy("", "patient_id: sensitive")).plan(COUNT, epsilon=1)
-        told.add(str(refused.value))
-    assert len(told) == 1
+        result.add(str(refused.value))
+    assert len(result) == 1
 
 
 def test_without_a_policy_a_column_that_repeats_like_a_key_refuses_all_questions(
@@ -95,10 +95,10 @@ def test_without_a_policy_a_column_that_repeats_like_a_key_refuses_all_questions
     path = tmp_path / "visits.csv"
     rows = "".join(f"{n % 30:06},{n}\n" for n in range(90))
     path.write_text("member_card_no,cost\n" + rows, "utf-8")
-    book = tmp_path / "ledger.sqlite"
+    opened_ledger = tmp_path / "ledger.sqlite"
     for _ in range(2):
         with (
-            discreet.open(path, ledger=book) as curator,
+            discreet.open(path, ledger=opened_ledger) as curator,
             pytest.raises(UndeclaredUnit, match="discreet init"),
         ):
             curator.plan(COUNT, epsilon=1)
@@ -115,9 +115,9 @@ def test_without_a_policy_rows_are_people_where_nothing_looks_like_a_key_and_it_
 
 
 def test_a_column_called_row_is_a_unit_when_it_is_written_as_a_column() -> None:
-    said = parse_policy("tables: {t: {unit: {column: row}, columns: {row: identifier}}}")
-    assert (said.tables["t"].unit, said.tables["t"].unit_is_row) == ("row", False)
-    assert parse_policy(dump_policy(said)) == said
+    loaded = parse_policy("tables: {t: {unit: {column: row}, columns: {row: identifier}}}")
+    assert (loaded.tables["t"].unit, loaded.tables["t"].unit_is_row) == ("row", False)
+    assert parse_policy(dump_policy(loaded)) == loaded
     rows = parse_policy("tables: {t: {unit: row, columns: {row: identifier}}}")
     assert (rows.tables["t"].unit, rows.tables["t"].unit_is_row) == (None, True)
     assert parse_policy(dump_policy(rows)) == rows
@@ -176,15 +176,15 @@ def test_what_init_drafts_for_a_file_is_how_questions_read_it(tmp_path: Path) ->
     rows = "".join(f"Müller, {n};{1 + n % 28:02}.{1 + n % 12:02}.1990;{n},5\n" for n in range(40))
     path.write_bytes(("name, first;born;pay\n" + rows).encode("latin-1"))
     opened = open_table(path, encoding="latin-1")
-    said = parse_policy(draft_tables([opened], sources=[str(path)]).to_yaml()).tables["people"]
-    assert said.reading.encoding == "latin-1"
-    assert said.column("born").kind == "date"
-    assert said.column("born").format == "%d.%m.%Y"
+    loaded = parse_policy(draft_tables([opened], sources=[str(path)]).to_yaml()).tables["people"]
+    assert loaded.reading.encoding == "latin-1"
+    assert loaded.column("born").kind == "date"
+    assert loaded.column("born").format == "%d.%m.%Y"
     with discreet.open(
         path,
         parse_policy(
             f"tables: {{people: {{unit: row, reading: {{encoding: latin-1}}, columns: {{born: {{role: sensitive, "
-            f"kind: date, format: '{said.column('born').format}'}}}}}}}}"
+            f"kind: date, format: '{loaded.column('born').format}'}}}}}}}}"
         ),
         ledger=":memory:",
     ) as curator:
@@ -203,9 +203,9 @@ NARROW = "tables: {visits: {columns: {cost: {role: sensitive, kind: integer, bou
 def refused(source: object, policy: str | None = None, **options: object) -> None:
     question = COUNT if "visits" in str(source) else "SELECT count(*) AS n FROM data"
     text = policy and (policy if "visits" in question else policy.replace("visits", "data"))
-    said = parse_policy(text) if text else None
+    loaded = parse_policy(text) if text else None
     with (
-        discreet.open(source, said, **{"ledger": ":memory:", **options}) as curator,
+        discreet.open(source, loaded, **{"ledger": ":memory:", **options}) as curator,
         pytest.raises(UndeclaredUnit, match="unit"),
     ):
         curator.plan(question, epsilon=1)
@@ -272,16 +272,16 @@ MAILS = {"email": [f"a{n % 30}@b.org" for n in range(90)], "cost": [1] * 90}
 def test_a_harmless_frame_drafts_nothing_for_another(
     tmp_path: Path, columns: dict[str, list[object]], kind: type | None
 ) -> None:
-    book = tmp_path / "ledger.sqlite"
-    first_asked(pd.DataFrame({"cost": [1, 2] * 9}, dtype=kind), "data", ledger=book)
-    refused(pd.DataFrame(columns, dtype=kind), ledger=book)
+    opened_ledger = tmp_path / "ledger.sqlite"
+    first_asked(pd.DataFrame({"cost": [1, 2] * 9}, dtype=kind), "data", ledger=opened_ledger)
+    refused(pd.DataFrame(columns, dtype=kind), ledger=opened_ledger)
 
 
 @pytest.mark.parametrize("columns", [MAILS, {"patient_id": [7] * 90, "cost": [1] * 90}])
 def test_a_harmless_table_drafts_nothing_for_another_of_its_database_or_workbook(
     tmp_path: Path, columns: dict[str, list[object]]
 ) -> None:
-    book = tmp_path / "ledger.sqlite"
+    opened_ledger = tmp_path / "ledger.sqlite"
     database, workbook = tmp_path / "visits.duckdb", tmp_path / "visits.xlsx"
     wards, visits = pd.DataFrame({"cost": [1, 2] * 9}), pd.DataFrame(columns)
     with duckdb.connect(str(database)) as connection:
@@ -292,27 +292,27 @@ def test_a_harmless_table_drafts_nothing_for_another_of_its_database_or_workbook
         wards.to_excel(sheets, sheet_name="wards", index=False)
         visits.to_excel(sheets, sheet_name="visits", index=False)
     for source in (database, workbook):
-        first_asked(source, "wards", ledger=book, table="wards")
-        refused(source, ledger=book, table="visits")
+        first_asked(source, "wards", ledger=opened_ledger, table="wards")
+        refused(source, ledger=opened_ledger, table="visits")
 
 
 def test_a_harmless_pipe_or_older_file_drafts_nothing_for_another(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    book, path = tmp_path / "ledger.sqlite", tmp_path / "visits.csv"
+    opened_ledger, path = tmp_path / "ledger.sqlite", tmp_path / "visits.csv"
 
     def piped(text: str) -> str:
         monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
         path.write_text(text, "utf-8")
         return "-"
 
-    first_asked(piped("cost\n1\n2\n"), "-", ledger=book)
-    first_asked(path, "visits", ledger=book)
+    first_asked(piped("cost\n1\n2\n"), "-", ledger=opened_ledger)
+    first_asked(path, "visits", ledger=opened_ledger)
     mails = "".join(f"{mail},1\n" for mail in MAILS["email"])
     for text in (f"email,cost\n{mails}", "patient_id,cost\n7,1\n7,1\n"):
         with (
-            discreet.open(piped(text), ledger=book) as curator,
+            discreet.open(piped(text), ledger=opened_ledger) as curator,
             pytest.raises(UndeclaredUnit, match="unit"),
         ):
             curator.plan('SELECT count(*) AS n FROM "-"', epsilon=1)
-        refused(path, ledger=book)
+        refused(path, ledger=opened_ledger)

@@ -41,11 +41,11 @@ def _refusal(question: str, policy: str, data: pa.Table = PEOPLE, **options: Any
 @pytest.mark.parametrize("asked", OF_BOUNDS)
 def test_bounds_that_init_drafted_from_the_data_are_refused(asked: str) -> None:
     drafted = _draft(PEOPLE)
-    told = _refusal(f"SELECT {asked} FROM people", drafted)
-    assert "change that word to `public`" in told
+    result = _refusal(f"SELECT {asked} FROM people", drafted)
+    assert "change that word to `public`" in result
     lines = drafted.splitlines()
-    (name,) = [name for name in ("salary", "age") if f"'{name}' (line " in told]
-    number = int(told.partition("(line ")[2].partition(" ")[0])
+    (name,) = [name for name in ("salary", "age") if f"'{name}' (line " in result]
+    number = int(result.partition("(line ")[2].partition(" ")[0])
     assert lines[number - 1].lstrip().startswith(f"{name}: {{role: ")
 
 

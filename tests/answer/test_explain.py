@@ -60,8 +60,8 @@ def test_nothing_is_read_and_nothing_spent(curator: Curator, explained):
 def test_an_explanation_says_what_the_answer_then_costs(curator: Curator, explained):
     question = "SELECT town, count(*), avg(age) FROM people GROUP BY town"
     found = explained(question, delta=1e-6)
-    told = curator.ask(question, epsilon=1, delta=1e-6)
-    assert told.spent == {"epsilon": found.epsilon, "delta": found.delta}
+    result = curator.ask(question, epsilon=1, delta=1e-6)
+    assert result.spent == {"epsilon": found.epsilon, "delta": found.delta}
     assert found.threshold > 1
     assert found.groups is None
 

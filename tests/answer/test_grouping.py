@@ -144,10 +144,10 @@ def test_years_between_the_dates_of_a_condition_are_public(grouped, where: str, 
 
 def test_all_years_between_the_dates_of_a_condition_are_released(curator: Curator):
     where = "born BETWEEN DATE '1969-01-01' AND DATE '1970-01-03'"
-    told = curator.ask(
+    result = curator.ask(
         f"SELECT year(born) AS y, count(*) FROM people WHERE {where} GROUP BY y", epsilon=1
     )
-    assert told.rows == [[1969, 0], [1970, 3]]
+    assert result.rows == [[1969, 0], [1970, 3]]
 
 
 @pytest.mark.parametrize("limits", ["", "limits: {rows-per-unit: 2}, "])
@@ -156,8 +156,8 @@ def test_a_capped_count_per_person_is_a_public_key(monkeypatch, limits: str):
     policy = f"tables: {{t: {{unit: who, {limits}columns: {{who: identifier}}}}}}"
     curator = hold({"t": pa.table({"who": ["p", "p", "p", "q"]})}, policy)
     inner = "SELECT who, least(count(*), 4) AS n FROM t GROUP BY who"
-    told = curator.ask(f"SELECT n, count(*) FROM ({inner}) x GROUP BY n", epsilon=1)
-    assert told.rows == [[n, count] for n, count in enumerate([0, 1, 0, 1, 0])]
+    result = curator.ask(f"SELECT n, count(*) FROM ({inner}) x GROUP BY n", epsilon=1)
+    assert result.rows == [[n, count] for n, count in enumerate([0, 1, 0, 1, 0])]
 
 
 @pytest.mark.parametrize("by", ["town", "born", "sex || town", "year(born)", "age, town"])
@@ -175,8 +175,8 @@ def test_a_public_value_beyond_64_bits_is_refused_before_anyone_pays():
 
 def test_totals_add_up(curator: Curator):
     text = "SELECT sex, age // 60 AS half, count(*) AS n, sum(age) AS s FROM people GROUP BY "
-    told = curator.ask(text + "ROLLUP (sex, half)", epsilon=1)
-    assert told.rows == [
+    result = curator.ask(text + "ROLLUP (sex, half)", epsilon=1)
+    assert result.rows == [
         ["F", 0, 2, 30.0],
         ["F", 1, 1, 100.0],
         ["M", 0, 1, 15.0],
@@ -222,18 +222,18 @@ def test_a_null_key_is_a_group_where_keys_are_private_and_none_where_they_are_pu
 ):
     many = pa.table({"town": [None] * 9 + ["x"] * 9, "age": [1] * 18})
     other = hold({"people": many}, "tables: {people: {columns: {town: quasi-identifier}}}")
-    told = other.ask("SELECT town, count(*) FROM people GROUP BY town", epsilon=9, delta=1e-5)
-    assert told.rows == [["x", 9], [None, 9]]
-    told = curator.ask("SELECT ill, count(*) FROM people GROUP BY ill", epsilon=1)
-    assert told.rows == [[False, 1], [True, 3]]
-    assert any("missing" in caution for caution in told.cautions)
+    result = other.ask("SELECT town, count(*) FROM people GROUP BY town", epsilon=9, delta=1e-5)
+    assert result.rows == [["x", 9], [None, 9]]
+    result = curator.ask("SELECT ill, count(*) FROM people GROUP BY ill", epsilon=1)
+    assert result.rows == [[False, 1], [True, 3]]
+    assert any("missing" in caution for caution in result.cautions)
 
 
 def test_groups_are_released_in_the_order_of_their_keys(curator: Curator):
     rows = [{"town": name, "age": 1} for name in ("b", "c", "a") for _ in range(20)]
     other = hold({"people": pa.Table.from_pylist(rows)})
-    told = other.ask("SELECT town, count(*) FROM people GROUP BY town", epsilon=9, delta=1e-5)
-    assert [row[0] for row in told.rows] == ["a", "b", "c"]
+    result = other.ask("SELECT town, count(*) FROM people GROUP BY town", epsilon=9, delta=1e-5)
+    assert [row[0] for row in result.rows] == ["a", "b", "c"]
 
 
 def test_only_keys_can_be_asked_for(curator: Curator):

@@ -45,8 +45,8 @@ def write(path: Path, *, first: int, last: int, name: str = "p") -> str:
 def ask(
     source: Any, policy: str | Path | None = None, *, epsilon: float = 1, **options: Any
 ) -> Any:
-    said = parse_policy(policy) if isinstance(policy, str) else policy
-    with open_curator(source, said, ledger="ledger.db", **options) as curator:
+    loaded = parse_policy(policy) if isinstance(policy, str) else policy
+    with open_curator(source, loaded, ledger="ledger.db", **options) as curator:
         name = next(iter(curator.catalog.openers))
         return curator.ask(f'SELECT count(*) AS n FROM "{name}"', epsilon=epsilon)
 
@@ -96,8 +96,8 @@ def test_an_id_names_the_account_and_decides_before_a_row_is_read(folder: Path):
         held = curator.catalog.find("t")
         held.table.engine.stream = looked.append
         plan, text = curator.plan("SELECT count(*) FROM t", epsilon=1)
-        told = curator.explain_plan(plan, text)
-    assert set(told.remaining["accounts"]) == {"table:people-1234"}
+        result = curator.explain_plan(plan, text)
+    assert set(result.remaining["accounts"]) == {"table:people-1234"}
     assert not looked
     assert accounts(ask(source, policy)) == {"table:people-1234"}
     other = write(folder / "others.csv", first=900, last=950)
@@ -110,14 +110,14 @@ def test_explain_reads_no_row_and_says_that_the_account_is_found_when_asking(fol
     with open_curator(copy, ledger="ledger.db") as curator:
         curator.catalog.find("copy").table.engine.stream = None
         plan, text = curator.plan("SELECT count(*) FROM copy", epsilon=1)
-        told = curator.explain_plan(plan, text)
-    assert any("only then rows are read" in caution for caution in told.cautions)
+        result = curator.explain_plan(plan, text)
+    assert any("only then rows are read" in caution for caution in result.cautions)
     assert any("people.csv" in caution for caution in ask(copy).cautions)
     with open_curator(copy, ledger="ledger.db") as curator:
         plan, text = curator.plan("SELECT count(*) FROM copy", epsilon=1)
-        told = curator.explain_plan(plan, text)
-    assert told.remaining["epsilon"] == 8
-    assert any("people.csv" in caution for caution in told.cautions)
+        result = curator.explain_plan(plan, text)
+    assert result.remaining["epsilon"] == 8
+    assert any("people.csv" in caution for caution in result.cautions)
 
 
 def test_a_file_that_was_not_written_since_is_not_read_again(folder: Path, monkeypatch):
@@ -207,8 +207,8 @@ def test_a_budget_declared_under_an_id_is_changed_by_that_id_only(
 def test_what_another_policy_divides_into_parts_is_paid_in_full(folder: Path):
     source = write(folder / "people.csv", first=0, last=50)
     ask(source, people("id: people-1234, budget: {epsilon: 3},"))
-    said = parse_policy(people("budget: {epsilon: 9}, partitions: {age: value},"))
-    with open_curator(source, said, ledger="ledger.db") as curator:
+    loaded = parse_policy(people("budget: {epsilon: 9}, partitions: {age: value},"))
+    with open_curator(source, loaded, ledger="ledger.db") as curator:
         question = "SELECT count(*) AS n FROM people WHERE age = %d"
         curator.ask(question % 7, epsilon=1)
         answer = curator.ask(question % 14, epsilon=1)

@@ -102,7 +102,7 @@ def where(text: str) -> exp.Expr:
     return sqlglot.parse_one(text, dialect="duckdb")
 
 
-def told(text: str, parts: str = "month", column: str = "day", alias: str | None = None) -> Any:
+def result(text: str, parts: str = "month", column: str = "day", alias: str | None = None) -> Any:
     found = touched_cells(where(text), {column: parts}, KINDS, alias=alias)  # type: ignore[dict-item]
     return None if found is None else sorted(name.removeprefix(f"{column}=") for name in found)
 
@@ -262,7 +262,7 @@ def test_a_reader_that_reports_too_little_is_caught(engine: Engine, text: str) -
     ],
 )
 def test_a_range_of_dates_is_reported_by_its_months(text: str, found: list[str]) -> None:
-    assert told(text) == found
+    assert result(text) == found
 
 
 @pytest.mark.parametrize(
@@ -299,7 +299,7 @@ def test_a_range_of_dates_is_reported_by_its_months(text: str, found: list[str])
     ],
 )
 def test_what_proves_nothing_is_everything(text: str) -> None:
-    assert told(text) is None
+    assert result(text) is None
 
 
 def test_no_predicate_and_no_partition_are_everything() -> None:
@@ -324,14 +324,14 @@ def test_no_predicate_and_no_partition_are_everything() -> None:
 def test_a_moment_at_midnight_belongs_to_the_period_it_begins(
     text: str, found: list[str] | None
 ) -> None:
-    assert told(text, column="at") == found
+    assert result(text, column="at") == found
 
 
 def test_a_bound_that_the_engine_rounds_up_proves_nothing(engine: Engine) -> None:
     predicate = where("seconds >= '2025-12-01' AND seconds <= '2025-12-31 23:59:59.9'")
     january = where("seconds = '2026-01-01'")
     assert engine.passing(predicate) & engine.passing(january)
-    assert told(predicate.sql(), column="seconds") is None
+    assert result(predicate.sql(), column="seconds") is None
 
 
 @pytest.mark.parametrize(
@@ -385,11 +385,11 @@ def test_texts_that_some_engine_takes_for_equal_share_a_part(one: str, other: st
 def test_a_value_is_reported_only_where_its_type_fits(
     text: str, column: str, found: list[str] | None
 ) -> None:
-    assert told(text, "value", column) == found
+    assert result(text, "value", column) == found
 
 
 def test_a_period_needs_dates() -> None:
-    assert told("region = '2026-01-01'", "month", "region") is None
+    assert result("region = '2026-01-01'", "month", "region") is None
 
 
 @pytest.mark.parametrize(
@@ -409,7 +409,7 @@ def test_a_period_needs_dates() -> None:
 def test_only_columns_of_the_table_itself_count(
     text: str, alias: str | None, is_told: bool
 ) -> None:
-    assert (told(text, alias=alias) is not None) == is_told
+    assert (result(text, alias=alias) is not None) == is_told
 
 
 def test_columns_that_differ_in_capitals_only_prove_nothing() -> None:
@@ -418,9 +418,9 @@ def test_columns_that_differ_in_capitals_only_prove_nothing() -> None:
 
 
 def test_too_many_parts_are_everything() -> None:
-    assert len(told(f"n BETWEEN 1 AND {MOST_CELLS}", "value", "n")) == MOST_CELLS
-    assert told(f"n BETWEEN 0 AND {MOST_CELLS}", "value", "n") is None
-    assert told("day BETWEEN '0001-01-01' AND '9999-12-31'", "day") is None
+    assert len(result(f"n BETWEEN 1 AND {MOST_CELLS}", "value", "n")) == MOST_CELLS
+    assert result(f"n BETWEEN 0 AND {MOST_CELLS}", "value", "n") is None
+    assert result("day BETWEEN '0001-01-01' AND '9999-12-31'", "day") is None
 
 
 def test_a_long_text_names_no_part() -> None:

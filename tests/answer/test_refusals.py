@@ -313,12 +313,12 @@ def test_a_computation_that_fails_on_noise_fails_the_same_way_for_ever(monkeypat
     curator = curator_of()
     without_noise(monkeypatch)
     question = "SELECT (count(*) + 5) * 9223372036854775807 FROM people"
-    told = []
+    result = []
     for _ in range(3):
         with pytest.raises(EngineFailed, match="charged") as failed:
             curator.ask(question, epsilon=1)
-        told.append(str(failed.value))
-    assert len(set(told)) == 1
+        result.append(str(failed.value))
+    assert len(set(result)) == 1
     assert len(curator.engine.queries) == 1
     assert len(curator.ledger.entries("table:people", limit=10)) == 2  # reserved and committed
 
@@ -331,11 +331,11 @@ def test_a_root_or_logarithm_of_a_negative_number_is_null(monkeypatch):
         "CAST(n + 40000 AS SMALLINT), sqrt(sum(n) - 1), ln((SELECT max(n) FROM c)), power(ln(n), 2)"
     )
     known = "sqrt(n), ln(n + 1), log(2, n + 8), power(n - 2, 2), sqrt(sqrt(n + 16)), log(n + 100)"
-    told = curator.ask(
+    result = curator.ask(
         f"WITH c AS (SELECT count(*) AS n FROM people) SELECT {nothing}, {known} FROM c GROUP BY n",
         epsilon=1,
     )
-    assert told.rows == [[*[None] * 11, 0, 0, 3, 4, 2, 2]]
+    assert result.rows == [[*[None] * 11, 0, 0, 3, 4, 2, 2]]
     direct = "SELECT sqrt(count(*) - 9), sqrt(count(*) + 9) FROM people"
     (row,), (errors,) = (found := curator.ask(direct, epsilon=1)).rows, found.error
     assert row == [None, 3]
@@ -358,15 +358,15 @@ def test_what_grows_with_its_depth_is_refused_when_it_is_deep(name: str, monkeyp
 def test_a_table_of_no_one_or_nothing_has_answers_like_any_other(rows, monkeypatch):
     without_noise(monkeypatch)
     curator = curator_of(rows)
-    told = curator.ask(
+    result = curator.ask(
         "SELECT sum(age) AS s, avg(age) AS a, count(age) AS n FROM people", epsilon=1
     )
-    assert told.rows == [[0.0, None, 0]]
-    told = curator.ask("SELECT sex, count(*) AS n FROM people GROUP BY sex", epsilon=1)
-    assert told.rows == [["F", 0], ["M", 0]]
-    told = curator.ask("SELECT town, count(*) FROM people GROUP BY town", epsilon=1, delta=1e-6)
-    assert told.rows == []
-    assert told.columns == ("town", "count(*)")
+    assert result.rows == [[0.0, None, 0]]
+    result = curator.ask("SELECT sex, count(*) AS n FROM people GROUP BY sex", epsilon=1)
+    assert result.rows == [["F", 0], ["M", 0]]
+    result = curator.ask("SELECT town, count(*) FROM people GROUP BY town", epsilon=1, delta=1e-6)
+    assert result.rows == []
+    assert result.columns == ("town", "count(*)")
 
 
 def test_types_of_an_answer_say_nothing_about_the_data():

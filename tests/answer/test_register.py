@@ -98,9 +98,9 @@ def test_only_the_first_rows_of_a_person_count(monkeypatch: pytest.MonkeyPatch):
         # Two of p, two of q, one of r; rows that are nobody's do not count.
         assert curator.ask("SELECT count(*) FROM visits", epsilon=1).rows == [[5]]
         assert curator.ask("SELECT count(DISTINCT who) FROM visits", epsilon=1).rows == [[3]]
-        told = curator.ask("SELECT count(*) FROM visits WHERE who = 'p'", epsilon=1)
-        assert told.rows == [[2]]
-        assert any("chosen by chance" in caution for caution in told.cautions)
+        result = curator.ask("SELECT count(*) FROM visits WHERE who = 'p'", epsilon=1)
+        assert result.rows == [[2]]
+        assert any("chosen by chance" in caution for caution in result.cautions)
 
 
 @pytest.mark.usefixtures("folder")
@@ -165,15 +165,15 @@ def test_a_copy_shares_the_budget_of_its_source():
     with open_copy() as curator:
         curator.ask("SELECT count(*) FROM visits", epsilon=3)
     with discreet.open("visits.parquet", "policy.yaml", ledger="ledger.sqlite") as curator:
-        told = curator.ask("SELECT sum(cost) FROM visits", epsilon=4)
-    assert told.remaining["epsilon"] == 993
+        result = curator.ask("SELECT sum(cost) FROM visits", epsilon=4)
+    assert result.remaining["epsilon"] == 993
 
 
 @pytest.mark.usefixtures("folder")
 def test_the_key_of_the_order_is_kept_nowhere():
     registered()
-    told = json.loads(Path("r.parquet.registered.json").read_text("utf-8"))
-    assert set(told) == {"rank", "table", "unit", "size"}
+    result = json.loads(Path("r.parquet.registered.json").read_text("utf-8"))
+    assert set(result) == {"rank", "table", "unit", "size"}
 
 
 @pytest.mark.usefixtures("folder")

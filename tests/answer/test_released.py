@@ -132,20 +132,20 @@ def test_noise_that_cannot_be_drawn_is_not_drawn_again(monkeypatch, error: type[
 
 
 def test_a_question_killed_before_the_outer_query_has_the_same_noise(tmp_path: Path, draws):
-    source, book = tmp_path / "people.csv", tmp_path / "ledger.db"
+    source, ledger_path = tmp_path / "people.csv", tmp_path / "ledger.db"
     source.write_text("age\n" + "\n".join(map(str, PEOPLE["age"].to_pylist())))
     question = f"SELECT n FROM ({COUNTS}) AS g ORDER BY n"
     killed = subprocess.run(
-        [sys.executable, "-c", KILLED, source, book, POLICY, question], check=False
+        [sys.executable, "-c", KILLED, source, ledger_path, POLICY, question], check=False
     )
     assert killed.returncode == -signal.SIGKILL
-    ledger = Ledger(book)
+    ledger = Ledger(ledger_path)
     (entry,) = [entry for entry in ledger.entries() if entry.state != "limit"]
     assert entry.state == "committed"
-    with open_curator(source, parse_policy(POLICY), ledger=book) as curator:
-        told = curator.ask(question, epsilon=1)
-    assert told.cached
-    assert told.remaining["epsilon"] == 1
+    with open_curator(source, parse_policy(POLICY), ledger=ledger_path) as curator:
+        result = curator.ask(question, epsilon=1)
+    assert result.cached
+    assert result.remaining["epsilon"] == 1
     assert not draws
 
 
@@ -161,9 +161,9 @@ def test_two_processes_that_ask_the_same_release_the_same_noise(tmp_path: Path, 
     for curator in curators:
         curator.ledger = Ledger(tmp_path / "ledger.db")
     with ThreadPoolExecutor(2) as pool:
-        told = list(pool.map(lambda curator: curator.ask(COUNTS, epsilon=1), curators))
-    assert told[0].rows == told[1].rows
-    assert told[0].remaining["epsilon"] == 1
+        result = list(pool.map(lambda curator: curator.ask(COUNTS, epsilon=1), curators))
+    assert result[0].rows == result[1].rows
+    assert result[0].remaining["epsilon"] == 1
 
 
 def test_a_limit_of_rows_is_no_oracle_about_fresh_noise(draws):

@@ -61,10 +61,10 @@ def rewritten(text: str) -> list[str]:
         trees = [leaf.query, *(probe.query for probe in (*leaf.distincts, *leaf.ranks))]
         for tree in trees:
             if tree is not None:
-                told = SECRET.sub("'secret'", tree.sql(dialect="duckdb", pretty=True))
+                result = SECRET.sub("'secret'", tree.sql(dialect="duckdb", pretty=True))
                 for relation, name in names.items():
-                    told = told.replace(f'"{relation}"', f'"{name}"')
-                found.append(told)
+                    result = result.replace(f'"{relation}"', f'"{name}"')
+                found.append(result)
     return found
 
 

@@ -56,8 +56,8 @@ def test_bounds_are_found_privately_and_reported(monkeypatch: pytest.MonkeyPatch
     assert answer.rows[0][0] == pytest.approx(sum(PEOPLE["salary"].to_pylist()), rel=1e-4)
     assert answer.spent["epsilon"] == 1
     assert answer.remaining["epsilon"] == 9
-    (told,) = [caution for caution in answer.cautions if "privately" in caution]
-    assert "for epsilon 0.1 of this question: 16,384 to 65,536" in told
+    (result,) = [caution for caution in answer.cautions if "privately" in caution]
+    assert "for epsilon 0.1 of this question: 16,384 to 65,536" in result
 
 
 def test_numbers_beyond_the_bounds_that_were_found_are_clamped(
@@ -167,8 +167,8 @@ def test_no_one_changes_the_bins_by_more_than_the_noise_is_made_for(
     value: float | None, count: int
 ) -> None:
     tables = _of_one([value] * count, ward=["a"] * count)
-    said = parse_policy(VISITS.replace("[0, 10]", "private")).tables["visits"]
-    held = CatalogTable("visits", tables._tables["visits"], said, "table:visits", "1")
+    table_policy = parse_policy(VISITS.replace("[0, 10]", "private")).tables["visits"]
+    held = CatalogTable("visits", tables._tables["visits"], table_policy, "table:visits", "1")
     search = make_search(held, "cost", epsilon=Fraction(1), analyst=None)
     changes = list(
         tables.changes(SimpleNamespace(private_queries=(search.plan,)), leaver=PERSON, question="")  # pyright: ignore[reportArgumentType]

@@ -63,8 +63,8 @@ def test_a_stopped_question_is_charged_once_and_answered_when_asked_again():
     curator = hold({"people": PEOPLE}, POLICY)
     with pytest.raises(StatementFailed):
         curator.ask("SELECT count(*) FROM people", epsilon=1, stop=stop)
-    told = curator.ask("SELECT count(*) FROM people", epsilon=1)
-    assert told.remaining["epsilon"] == 1
+    output = curator.ask("SELECT count(*) FROM people", epsilon=1)
+    assert output.remaining["epsilon"] == 1
 
 
 def test_an_answer_of_too_many_rows_is_charged_and_not_made():

@@ -81,10 +81,10 @@ def test_the_error_that_is_foretold_is_that_of_the_answer():
         foretold = curator.explain_plan(plan, text, size=1000)
         answer: Answer = curator.ask(question, epsilon=1)
     count, total, mean = (item.standard_error for item in foretold.expected)
-    told = [error.standard_error for error in answer.error[0][1:] if error is not None]
-    assert told[:2] == pytest.approx([count, total], rel=1e-6)
+    result = [error.standard_error for error in answer.error[0][1:] if error is not None]
+    assert result[:2] == pytest.approx([count, total], rel=1e-6)
     # That of a mean depends on how the numbers lie; it is foretold for the middle.
-    assert told[2] == pytest.approx(mean, rel=0.2)
+    assert result[2] == pytest.approx(mean, rel=0.2)
 
 
 def test_a_question_that_is_cached_costs_nothing(

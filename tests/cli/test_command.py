@@ -94,7 +94,7 @@ def test_a_verb_is_needed(capsys: pytest.CaptureFixture[str]):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "result"),
     [
         (["asess", "x.csv"], "There is no verb 'asess'. Did you mean 'assess'?"),
         (["assess"], "Missing argument 'SOURCE'."),
@@ -115,14 +115,14 @@ def test_a_verb_is_needed(capsys: pytest.CaptureFixture[str]):
     ],
 )
 def test_wrong_usage_is_reported_with_its_code_and_where_to_read_on(
-    arguments: list[str], told: str, capsys: pytest.CaptureFixture[str]
+    arguments: list[str], result: str, capsys: pytest.CaptureFixture[str]
 ):
     assert run_command(arguments) == 2
     shown = capsys.readouterr()
     first, *rest = shown.err.splitlines()
     assert shown.out == ""
     assert first.startswith("error: ")
-    assert told in first
+    assert result in first
     assert first.endswith("  [wrong-usage]")
     assert rest[-1].startswith("Try 'discreet ")
 

@@ -365,8 +365,8 @@ def test_every_engine_finds_the_same_bounds(any_engine, monkeypatch: pytest.Monk
     curator = hold({"t": pa.table(numbers)}, policy, engine=any_engine)
     aggregates = ", ".join(f"sum({name})" for name in numbers)
     answer = curator.ask(f"SELECT {aggregates} FROM t", epsilon=100)
-    told = [caution for caution in answer.cautions if "found privately" in caution]
-    assert [caution.partition("question: ")[2].partition(". Numbers")[0] for caution in told] == [
+    result = [caution for caution in answer.cautions if "found privately" in caution]
+    assert [caution.partition("question: ")[2].partition(". Numbers")[0] for caution in result] == [
         "0 to 64",
         "-4,611,686,018,427,387,904 to -2,305,843,009,213,693,952",
         "0.25 to 1,024",

@@ -69,10 +69,10 @@ def homogeneity(engine: Engine) -> Finding:
     """Return what one attack finds: all of them would take Spark minutes, for hundreds of queries."""
     with ScratchEngine(engine) as scratch:
         release = on(scratch, RELEASE, "release")
-        told = read_classes(bind_roles(release, quasi=["age", "born"], sensitive=["ill"])).columns[
-            0
-        ]
-        return find_homogeneity(told)
+        result = read_classes(
+            bind_roles(release, quasi=["age", "born"], sensitive=["ill"])
+        ).columns[0]
+        return find_homogeneity(result)
 
 
 def test_every_engine_finds_the_same(any_engine: Engine):
@@ -96,10 +96,10 @@ def test_a_server_finds_the_same_by_every_attack(postgres_url: str):
 
 def test_what_is_reported_holds_no_value_of_anyone():
     here = DuckDB()
-    told = json.dumps([found.to_dict() for found in attacked(here)], ensure_ascii=False)
+    result = json.dumps([found.to_dict() for found in attacked(here)], ensure_ascii=False)
     here.close()
     for value in (*SECRETS, "Zebulon", "Quackenbush", "9000", "1990s", "[20, 30)"):
-        assert value not in told
+        assert value not in result
 
 
 def test_every_finding_says_what_it_needed_and_what_stops_it():

@@ -175,10 +175,10 @@ class Reader:
             self.export(command.text)
             return
         code = self.execute(command.text)
-        told = f"{place}: $ {command.text}\n{self.printed}"
-        assert code == command.exit_code, f"exit code {code}: {told}"
+        output = f"{place}: $ {command.text}\n{self.printed}"
+        assert code == command.exit_code, f"exit code {code}: {output}"
         missing = missing_lines(command.shown, self.printed)
-        assert not missing, f"not in the output: {missing}\n{told}"
+        assert not missing, f"not in the output: {missing}\n{output}"
 
     def execute(self, text: str) -> int:
         if text.startswith(SERVING):

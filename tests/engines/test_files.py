@@ -151,13 +151,13 @@ def test_a_damaged_arrow_file_is_refused(tmp_path: Path) -> None:
 
 
 def workbook(path: Path, **sheets: list[list[object]]) -> Path:
-    book = openpyxl.Workbook()
-    book.remove(book.active)
+    ledger = openpyxl.Workbook()
+    ledger.remove(ledger.active)
     for name, rows in sheets.items():
-        sheet = book.create_sheet(name)
+        sheet = ledger.create_sheet(name)
         for row in rows:
             sheet.append(row)
-    book.save(path)
+    ledger.save(path)
     return path
 
 

@@ -68,17 +68,17 @@ class Gateway:
             encoding="utf-8",
             env={**os.environ, "DISCREET_ADMIN_PASSWORD": PASSWORD},
         )
-        said = ""
+        output = ""
         assert self._process.stderr is not None
-        while (found := re.search(r"port=(\d+)", said)) is None:
+        while (found := re.search(r"port=(\d+)", output)) is None:
             line = self._process.stderr.readline()
-            assert line, said
-            said += line
+            assert line, output
+            output += line
         self.port = int(found[1])
         threading.Thread(target=self._read, args=[self._process.stderr], daemon=True).start()
 
-    def _read(self, said: Any) -> None:
-        for line in said:
+    def _read(self, output: Any) -> None:
+        for line in output:
             if found := re.search(r"http://[^:]+:(\d+)/", line):
                 self.web = int(found[1])
 

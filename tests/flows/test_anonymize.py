@@ -289,8 +289,8 @@ def test_the_frontier_reports_what_other_values_of_k_cost(crowd: Path, discreet)
     assert [point["k"] for point in points][:4] == [2, 3, 5, 10]
     assert [point["k"] for point in points if point["asked"]] == [3]
     assert points[0]["loss"] <= points[2]["loss"] <= points[3]["loss"]
-    told = discreet("anonymize", "crowd.csv", *SHORTCUT, "--dry-run", "--frontier")
-    assert "What other values of k would cost" in told.out
+    result = discreet("anonymize", "crowd.csv", *SHORTCUT, "--dry-run", "--frontier")
+    assert "What other values of k would cost" in result.out
 
 
 def test_minimal_generalizations_are_listed(crowd: Path, discreet):

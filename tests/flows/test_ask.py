@@ -49,14 +49,14 @@ def test_an_answer_in_json_has_rows_errors_price_and_what_is_left(clinic: Path, 
     question = "SELECT sex, count(*) AS n, avg(age) AS age FROM people GROUP BY sex"
     ran = ask(discreet, question, "--epsilon", "0.5", "--json")
     assert ran.code == 0
-    told = ran.json
-    assert told["columns"] == ["sex", "n", "age"]
-    assert [row[0] for row in told["rows"]] == ["F", "M", "X"]
-    assert abs(told["rows"][0][1] - 300) < 100
-    assert told["error"][0][0] is None
-    assert set(told["error"][0][1]) == {"standard_error", "low", "high"}
-    assert told["spent"] == {"epsilon": 0.5, "delta": 0.0}
-    assert told["remaining"]["epsilon"] == 1.5
+    result = ran.json
+    assert result["columns"] == ["sex", "n", "age"]
+    assert [row[0] for row in result["rows"]] == ["F", "M", "X"]
+    assert abs(result["rows"][0][1] - 300) < 100
+    assert result["error"][0][0] is None
+    assert set(result["error"][0][1]) == {"standard_error", "low", "high"}
+    assert result["spent"] == {"epsilon": 0.5, "delta": 0.0}
+    assert result["remaining"]["epsilon"] == 1.5
 
 
 def test_the_same_question_again_is_free_and_has_the_same_answer(clinic: Path, discreet):
@@ -152,10 +152,10 @@ def test_an_explanation_reports_price_and_error_and_what_an_error_needs(clinic: 
     arguments = ("explain", "people.csv", COUNT, "--policy", "policy.yaml", "--epsilon", "1")
     ran = discreet(*arguments, "--within", "5%", "--size", "1000", "--json")
     assert ran.code == 0
-    told = ran.json
-    (count,) = told["expected"]
+    result = ran.json
+    (count,) = result["expected"]
     assert count["standard_error"] == pytest.approx(1.357, abs=0.01)
-    assert 0 < told["needed_epsilon"] < 0.1
+    assert 0 < result["needed_epsilon"] < 0.1
     assert discreet("budget", "--json").json["accounts"] == []
 
 
@@ -173,8 +173,8 @@ def test_a_ledger_that_was_changed_is_not_verified(clinic: Path, discreet):
     import sqlite3
 
     ask(discreet, COUNT, "--epsilon", "1")
-    with sqlite3.connect("ledger.sqlite") as book:
-        book.execute("UPDATE discreet_spending SET epsilon = 0")
+    with sqlite3.connect("ledger.sqlite") as ledger:
+        ledger.execute("UPDATE discreet_spending SET epsilon = 0")
     ran = discreet("budget", "--verify")
     assert (ran.code, ran.error) == (1, "ledger-failed")
 

@@ -67,7 +67,7 @@ def test_a_cap_is_reported(block: Path, discreet: Discreet):
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "result"),
     [
         ([], "either a BLOCK.yaml or --table"),
         (["block.yaml", "--table", "truth.csv"], "either a BLOCK.yaml or --table"),
@@ -78,10 +78,12 @@ def test_a_cap_is_reported(block: Path, discreet: Discreet):
         (["truth.csv"], "truth.csv:1: "),
     ],
 )
-def test_wrong_words_are_answered(block: Path, discreet: Discreet, words: list[object], told: str):
+def test_wrong_words_are_answered(
+    block: Path, discreet: Discreet, words: list[object], result: str
+):
     ran = discreet("attack", "census", *words)
     assert ran.code == 2
-    assert told in ran.err
+    assert result in ran.err
 
 
 def test_every_fault_of_a_block_is_reported(block: Path, discreet: Discreet):

@@ -62,10 +62,10 @@ def test_the_terminal_shows_one_record_worked_through(discreet: Discreet, releas
 
 
 def test_the_policy_says_parts_and_what_is_tolerated(discreet: Discreet, release: Path):
-    told = ("--policy", "policy.yaml")
-    assert discreet("attack", "homogeneity", release.name, *told).code == 3
-    assert discreet("attack", "skewness", release.name, *told).code == 0
-    assert discreet("attack", "homogeneity", release.name, *told, "--tolerance", "60%").code == 0
+    result = ("--policy", "policy.yaml")
+    assert discreet("attack", "homogeneity", release.name, *result).code == 3
+    assert discreet("attack", "skewness", release.name, *result).code == 0
+    assert discreet("attack", "homogeneity", release.name, *result, "--tolerance", "60%").code == 0
 
 
 def test_a_report_holds_no_value(discreet: Discreet, release: Path, folder: Path):

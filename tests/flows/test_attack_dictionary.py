@@ -26,10 +26,10 @@ def test_a_pattern_undoes_all_and_exceeds_what_is_tolerated(rides: Path, discree
     shown = discreet(*words)
     assert shown.code == 0
     assert "40 of 40 pseudonyms in column 'medallion' are undone" in shown.out
-    told = discreet(*words, "--tolerance", "5%", "--json")
-    assert told.code == 3
-    assert told.json[0]["details"]["hash"] == "md5"
-    assert "0A00" not in told.out
+    result = discreet(*words, "--tolerance", "5%", "--json")
+    assert result.code == 3
+    assert result.json[0]["details"]["hash"] == "md5"
+    assert "0A00" not in result.out
 
 
 def test_lists_and_known_tables_are_tried(rides: Path, discreet: Discreet):

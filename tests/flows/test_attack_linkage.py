@@ -58,9 +58,9 @@ def test_the_worked_example_is_on_the_terminal_only(hospital: Path, discreet: Di
     words = ("attack", "linkage", "patients.csv", "--known", "voters.csv", "--on", ON)
     shown = discreet(*words, "--sensitive", "diagnosis", "--report", "found.html")
     assert "Known: Lucy Winterbourne has birth_date 1928-08-24" in shown.out
-    told = discreet(*words, "--sensitive", "diagnosis", "--json")
+    result = discreet(*words, "--sensitive", "diagnosis", "--json")
     page = (hospital / "found.html").read_text("utf-8")
-    assert not any("Winterbourne" in text or "1928-08-24" in text for text in (told.out, page))
+    assert not any("Winterbourne" in text or "1928-08-24" in text for text in (result.out, page))
 
 
 def test_group_names_are_read_by_the_manifest_beside_the_release(folder: Path, discreet: Discreet):

@@ -58,8 +58,8 @@ def test_a_release_is_held_against_its_population(folder: Path, discreet: Discre
     shown = discreet(*words)
     assert shown.code == 0, shown.err
     assert "2 of 40 people are claimed to be in released.csv" in shown.out
-    told = discreet(*words, "--source", "source.csv", "--person", "id", "--json").json[0]
-    assert (told["targets"], told["correct"], told["claimed"]) == (3, 2, 2)
+    result = discreet(*words, "--source", "source.csv", "--person", "id", "--json").json[0]
+    assert (result["targets"], result["correct"], result["claimed"]) == (3, 2, 2)
 
 
 @pytest.mark.usefixtures("study")

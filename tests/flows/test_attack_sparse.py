@@ -38,20 +38,20 @@ def ratings(folder: Path) -> Path:
 
 def test_people_are_found_and_the_absent_one_is_not(ratings: Path, discreet: Discreet):
     words = ("attack", "sparse", ratings, "--known", "blog.csv", *WORDS, "--truth", "truth", *PHI)
-    told = discreet(*words, "--json", "--tolerance", "10%")
-    assert told.code == 3, told.err
-    (found,) = told.json
+    result = discreet(*words, "--json", "--tolerance", "10%")
+    assert result.code == 3, result.err
+    (found,) = result.json
     assert (found["targets"], found["claimed"], found["correct"]) == (21, 20, 20)
     assert found["details"]["absent"] == 1
     shown = discreet(*words)
     assert " best: score " in shown.out
-    assert "Ann" not in told.out
+    assert "Ann" not in result.out
 
 
 def test_points_need_no_knowledge(ratings: Path, discreet: Discreet):
-    told = discreet("attack", "sparse", ratings, *WORDS, "--points", "1,3", "--json")
-    assert told.code == 0
-    assert set(told.json[0]["details"]["unicity"]) == {"1", "3"}
+    result = discreet("attack", "sparse", ratings, *WORDS, "--points", "1,3", "--json")
+    assert result.code == 0
+    assert set(result.json[0]["details"]["unicity"]) == {"1", "3"}
 
 
 @pytest.mark.parametrize(

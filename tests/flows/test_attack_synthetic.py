@@ -84,7 +84,7 @@ def test_two_sets_of_columns_are_named(tables: Path, discreet: Discreet):
 
 
 @pytest.mark.parametrize(
-    ("words", "code", "told"),
+    ("words", "code", "result"),
     [
         (["--source", "people.csv"], 2, "--control"),
         ([*GIVEN, "--columns", "agee"], 2, "Did you mean 'age'"),
@@ -93,11 +93,11 @@ def test_two_sets_of_columns_are_named(tables: Path, discreet: Discreet):
     ],
 )
 def test_wrong_words_are_answered(
-    tables: Path, discreet: Discreet, words: list[object], code: int, told: str
+    tables: Path, discreet: Discreet, words: list[object], code: int, result: str
 ):
     ran = discreet("attack", "closest", "leaky.csv", *words)
     assert ran.code == code
-    assert told in ran.err
+    assert result in ran.err
 
 
 @pytest.mark.parametrize("attack", [*ATTACKS, "census"])

@@ -186,12 +186,12 @@ def test_a_primary_killed_under_load_loses_nothing_that_two_gateways_acknowledge
 
 def check_spending(place: str, gateway: Gateway, answers: list[dict[int, int]]) -> None:
     """No more than the budget was spent, and what was answered is answered again, the same, for nothing."""
-    told = {asked: count for each in answers for asked, count in each.items()}
+    result = {asked: count for each in answers for asked, count in each.items()}
     ledger = Ledger(place)
-    assert len(told) * Fraction(PRICE) <= spent(ledger, "analyst") <= 1
+    assert len(result) * Fraction(PRICE) <= spent(ledger, "analyst") <= 1
     with closing(connect(gateway, user="analyst")) as analyst:
         before = spent(ledger, "analyst")
-        assert {asked: answer(analyst, asked) for asked in told} == told
+        assert {asked: answer(analyst, asked) for asked in result} == result
         assert spent(ledger, "analyst") == before
     ledger.verify()
     ledger.close()
@@ -298,7 +298,7 @@ def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
 
 def test_a_question_asked_again_after_a_lost_connection_costs_nothing(gateway: Gateway):
     with closing(connect(gateway, user="analyst")) as analyst:
-        told = answer(analyst, 500)
+        result = answer(analyst, 500)
     lost = connect(gateway, user="analyst")
     lost.execute(f"SET discreet.epsilon = {PRICE}".encode())
     lost.pgconn.send_query(b"SELECT count(*) AS n FROM people WHERE id < 501")
@@ -307,7 +307,7 @@ def test_a_question_asked_again_after_a_lost_connection_costs_nothing(gateway: G
     with closing(connect(gateway, user="analyst")) as analyst:
         notices: list[str] = []
         analyst.add_notice_handler(lambda notice: notices.append(str(notice.message_primary)))
-        assert answer(analyst, 500) == told
+        assert answer(analyst, 500) == result
         assert "The same question again is free." in notices[0]
         once = answer(analyst, 501)
         assert answer(analyst, 501) == once
@@ -342,8 +342,8 @@ def test_a_connection_does_not_go_on_as_another_user_of_its_name(gateway: Gatewa
 
 def test_health_is_reported_to_anyone(gateway: Gateway):
     wait_for(lambda: gateway.web is not None)
-    told = httpx.get(f"http://127.0.0.1:{gateway.web}/healthz", timeout=60)
-    assert (told.status_code, told.json()["status"]) == (200, "ok")
+    result = httpx.get(f"http://127.0.0.1:{gateway.web}/healthz", timeout=60)
+    assert (result.status_code, result.json()["status"]) == (200, "ok")
 
 
 def test_a_backup_under_load_starts_a_server_with_everything_before_it(

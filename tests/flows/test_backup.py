@@ -103,14 +103,14 @@ def test_everything_comes_back_in_another_folder(discreet, backed_up: Path, fold
 
 def test_the_journal_records_backups_and_restores(discreet, backed_up: Path):
     assert discreet("restore", "clinic.backup", "elsewhere").code == 3
-    for place, told in (
+    for place, result in (
         ("clinic", [f"back up to {backed_up}"]),
         ("elsewhere", [f"back up to {backed_up}", "restored from clinic.backup as of "]),
     ):
         journal = Journal(backed_up.with_name(place) / "journal.sqlite")
         found = [entry.event.reason or "" for entry in journal.entries(EntryFilter(kind="backup"))]
         journal.close()
-        assert [reason[: len(word)] for reason, word in zip(found, told, strict=True)] == told
+        assert [reason[: len(word)] for reason, word in zip(found, result, strict=True)] == result
 
 
 def test_a_folder_in_use_is_replaced_only_on_request_and_kept(

@@ -40,10 +40,10 @@ def ask(discreet, question: str = COUNT, *more: object, epsilon: object = "0.5")
 
 
 def left(discreet, *more: object) -> dict[str, float]:
-    told = discreet("budget", "--json", *more).json
+    result = discreet("budget", "--json", *more).json
     return {
         item["account"].removeprefix("table:").partition("#")[0]: item["epsilon"]["left"]
-        for item in told["accounts"]
+        for item in result["accounts"]
     }
 
 
@@ -132,8 +132,8 @@ def test_json_holds_even_what_a_division_by_zero_makes(clinic: Path, discreet):
 def test_entries_record_who_asked_what_and_when(clinic: Path, discreet):
     ask(discreet)
     ask(discreet, "SELECT avg(age) FROM people", epsilon="0.25")
-    told = discreet("budget", "--json", "--entries", "1").json
-    (entry,) = told["entries"]
+    result = discreet("budget", "--json", "--entries", "1").json
+    (entry,) = result["entries"]
     assert entry["epsilon"] == 0.25
     assert "AVG" in entry["question"].upper()
     assert entry["at"].endswith("+00:00")

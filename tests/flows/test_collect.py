@@ -39,9 +39,9 @@ def test_reports_come_back_as_counts(method: str, name: str, town: Path, discree
     found = discreet("collect", "--estimate", name, "--json")
     assert (found.code, found.json["reports"], found.json["method"]) == (0, 4000, method)
     for value, truth in TRUTH.items():
-        told = estimates(found)[value]
-        assert abs(told["count"] - truth) < 6 * told["standard_error"]
-        assert told["lower"] <= told["upper"]
+        result = estimates(found)[value]
+        assert abs(result["count"] - truth) < 6 * result["standard_error"]
+        assert result["lower"] <= result["upper"]
 
 
 def test_two_values_are_reported_by_randomized_response(folder: Path, discreet):
@@ -50,8 +50,8 @@ def test_two_values_are_reported_by_randomized_response(folder: Path, discreet):
     made = discreet("collect", *ask, "-o", "r.csv")
     assert "by randomized-response: 1-DP for each report" in made.out
     assert set((folder / "r.csv").read_text().split()) <= {"report", "yes", "no"}
-    told = discreet("collect", "--estimate", "r.csv")
-    assert "100 reports by randomized-response, each 1-DP" in told.out
+    result = discreet("collect", "--estimate", "r.csv")
+    assert "100 reports by randomized-response, each 1-DP" in result.out
 
 
 def test_reports_hold_nothing_else_and_are_in_no_order_of_people(town: Path, folder, discreet):

@@ -29,54 +29,58 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def told(place: Path) -> subprocess.CompletedProcess[str]:
+def result(place: Path) -> subprocess.CompletedProcess[str]:
     return discreet("demo", folder=place)
 
 
 @pytest.fixture(scope="module")
-def story(told: subprocess.CompletedProcess[str], place: Path) -> subprocess.CompletedProcess[str]:
+def story(
+    result: subprocess.CompletedProcess[str], place: Path
+) -> subprocess.CompletedProcess[str]:
     return discreet("demo", "--force", "--json", folder=place)
 
 
-def test_the_demo_ends_well_and_keeps_to_three_screens(told):
-    assert told.returncode == 0, told.stderr
-    assert len(told.stdout.splitlines()) < 135
+def test_the_demo_ends_well_and_keeps_to_three_screens(result):
+    assert result.returncode == 0, result.stderr
+    assert len(result.stdout.splitlines()) < 135
 
 
-def test_every_chapter_shows_its_question_and_its_command(told):
-    assert all(chapter.question in told.stdout for chapter in DEMO_STEPS)
-    assert "$ discreet init discreet-demo/patients.csv" in told.stdout
-    assert "$ discreet check discreet-demo/patients.csv --policy" in told.stdout
+def test_every_chapter_shows_its_question_and_its_command(result):
+    assert all(chapter.question in result.stdout for chapter in DEMO_STEPS)
+    assert "$ discreet init discreet-demo/patients.csv" in result.stdout
+    assert "$ discreet check discreet-demo/patients.csv --policy" in result.stdout
 
 
-def test_the_raw_table_is_shown_to_be_unsafe(told):
-    assert "1,988 of 2,000 people are unique on birth_date, sex and postcode" in told.stdout
-    assert "FAILED k-anonymity: reached k = 1, required k ≥ 5" in told.stdout
-    assert "exit code 3" in told.stdout
+def test_the_raw_table_is_shown_to_be_unsafe(result):
+    assert "1,988 of 2,000 people are unique on birth_date, sex and postcode" in result.stdout
+    assert "FAILED k-anonymity: reached k = 1, required k ≥ 5" in result.stdout
+    assert "exit code 3" in result.stdout
 
 
-def test_a_voter_list_finds_patients_and_no_one_in_the_release(told):
+def test_a_voter_list_finds_patients_and_no_one_in_the_release(result):
     assert (
-        "1,293 of 3,070 people in voters.csv are linked to one row of patients.csv" in told.stdout
+        "1,293 of 3,070 people in voters.csv are linked to one row of patients.csv" in result.stdout
     )
-    assert "Nobody of 3,070 people in voters.csv is linked to a row of released.csv" in told.stdout
+    assert (
+        "Nobody of 3,070 people in voters.csv is linked to a row of released.csv" in result.stdout
+    )
 
 
-def test_the_release_is_shown_to_be_safe_enough(told):
-    assert "everyone looks like at least 4 others (k = 5)" in told.stdout
-    assert "ok     k-anonymity: reached k = 5, required k ≥ 5" in told.stdout
+def test_the_release_is_shown_to_be_safe_enough(result):
+    assert "everyone looks like at least 4 others (k = 5)" in result.stdout
+    assert "ok     k-anonymity: reached k = 5, required k ≥ 5" in result.stdout
     # After Safe Harbor, which counts ages to this year: 974 in 2026, 970 in 2030.
-    assert re.search(r"\b9\d\d of 2,000 people are unique", told.stdout)
+    assert re.search(r"\b9\d\d of 2,000 people are unique", result.stdout)
 
 
-def test_answers_show_their_error_and_their_price(told):
-    assert "Answer (± 95 % confidence, for the noise alone)" in told.stdout
-    assert "Spent epsilon 0.5. Left: epsilon 2.5 and delta 1e-6." in told.stdout
+def test_answers_show_their_error_and_their_price(result):
+    assert "Answer (± 95 % confidence, for the noise alone)" in result.stdout
+    assert "Spent epsilon 0.5. Left: epsilon 2.5 and delta 1e-6." in result.stdout
 
 
-def test_the_budget_is_shown_to_refuse(told):
-    assert "This question costs epsilon 2.5, and account" in told.stdout
-    assert "exit code 4" in told.stdout
+def test_the_budget_is_shown_to_refuse(result):
+    assert "This question costs epsilon 2.5, and account" in result.stdout
+    assert "exit code 4" in result.stdout
 
 
 @pytest.mark.soak
@@ -102,23 +106,23 @@ def test_spending_stays_in_the_folder(place, story):
     assert account["epsilon"] == {"spent": 1.0, "limit": 3.0, "left": 2.0}
 
 
-def test_the_excerpts_begin_where_they_should(told):
-    assert all(chapter.begins in told.stdout for chapter in DEMO_STEPS)
+def test_the_excerpts_begin_where_they_should(result):
+    assert all(chapter.begins in result.stdout for chapter in DEMO_STEPS)
 
 
-def test_the_files_and_the_report_are_written(told, place):
+def test_the_files_and_the_report_are_written(result, place):
     written = {path.name for path in (place / "discreet-demo").iterdir()}
     assert written == {*read_hospital(), *RESULTS}
-    assert "written: discreet-demo/report.html, " in told.stdout
+    assert "written: discreet-demo/report.html, " in result.stdout
 
 
-def test_no_patient_is_named_in_the_output(told, place):
+def test_no_patient_is_named_in_the_output(result, place):
     lines = (place / "discreet-demo" / "patients.csv").read_text(encoding="utf-8").splitlines()
     names = [line.split(",")[1] for line in lines[1:]]
-    assert not [name for name in names if name in told.stdout]
+    assert not [name for name in names if name in result.stdout]
 
 
-def test_a_second_demo_is_refused_without_force(told, place):
+def test_a_second_demo_is_refused_without_force(result, place):
     again = discreet("demo", folder=place)
     assert again.returncode == 2
     assert "[output-refused]" in again.stderr

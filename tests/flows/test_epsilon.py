@@ -37,8 +37,8 @@ if TYPE_CHECKING:
 def test_a_calculator_reports_its_epsilon(words: str, epsilon: float | str, discreet):
     ran = discreet("epsilon", *words.split(), "--json")
     assert (ran.code, ran.err) == (0, "")
-    told = ran.json["epsilon"]
-    assert told == epsilon if isinstance(epsilon, str) else told == pytest.approx(epsilon)
+    result = ran.json["epsilon"]
+    assert result == epsilon if isinstance(epsilon, str) else result == pytest.approx(epsilon)
     assert ran.json["why"]
 
 
@@ -75,9 +75,9 @@ def test_a_table_names_who_is_distinguished(folder: Path, discreet):
     assert ran.json["epsilon"] == "inf"
     assert ran.json["worst"]["unlikely"] == "DOSE2"
     assert ran.json["profile"] == [{"epsilon": 0, "delta": 0.5}]
-    told = discreet("epsilon", "table", "t.csv").out
-    assert "epsilon = ∞" in told
-    assert "Not differentially private: output 'UNP'" in told
+    result = discreet("epsilon", "table", "t.csv").out
+    assert "epsilon = ∞" in result
+    assert "Not differentially private: output 'UNP'" in result
 
 
 def test_a_table_may_be_asked_for_the_delta_of_an_epsilon(folder: Path, discreet):

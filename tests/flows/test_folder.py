@@ -90,9 +90,9 @@ def test_a_servers_folder_that_others_can_read_is_refused(
     assert discreet("key", "list", "clinic").code == 0
 
 
-def ran_chmod(told: str) -> str:
+def ran_chmod(result: str) -> str:
     """Return the command that an error shows."""
-    words = shlex.split(told.partition("run: ")[2])
+    words = shlex.split(result.partition("run: ")[2])
     return shlex.join(words[:3])
 
 

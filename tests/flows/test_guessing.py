@@ -107,12 +107,12 @@ def test_no_digest_of_a_guess_is_in_anything_that_is_published(folder: Path, dis
     (folder / "policy.yaml").write_text(POLICY)
     every = [*guesses()]
     found = published(folder, discreet, source_of(every[12_102]), "released.csv")
-    told = b"\n".join(found.values()).decode().lower()
+    result = b"\n".join(found.values()).decode().lower()
     confirmed = [
         kind
         for guess in every
         for kind in ("sha256", "sha1", "md5")
-        if hashlib.new(kind, source_of(guess).encode()).hexdigest() in told
+        if hashlib.new(kind, source_of(guess).encode()).hexdigest() in result
     ]
     assert confirmed == []
 
@@ -172,7 +172,7 @@ def test_a_parquet_file_reveals_nothing_but_its_rows(folder: Path, discreet):
 
     (folder / "policy.yaml").write_text(POLICY)
     published(folder, discreet, source_of(next(guesses())), "released.parquet")
-    told = parquet.read_metadata(Path("out") / "released.parquet")
-    assert told.metadata is None or set(told.metadata) <= {b"ARROW:schema"}
-    assert told.created_by.startswith("DuckDB")
-    assert (told.num_rows, told.num_row_groups) == (12, 1)
+    result = parquet.read_metadata(Path("out") / "released.parquet")
+    assert result.metadata is None or set(result.metadata) <= {b"ARROW:schema"}
+    assert result.created_by.startswith("DuckDB")
+    assert (result.num_rows, result.num_row_groups) == (12, 1)

@@ -57,15 +57,15 @@ def test_the_servers_key_can_be_kept_elsewhere(folder: Path, discreet: Discreet)
 
 def test_no_command_shows_a_key(clinic: Path, discreet: Discreet):
     secret = (clinic / "keys" / "master.key").read_text().strip()
-    said = [
+    runs = [
         discreet("key", "create", "clinic", "a.b"),
         discreet("key", "list", "clinic"),
         discreet("key", "list", "clinic", "--json"),
         discreet("key", "rotate", "clinic", "a.b"),
         discreet("key", "create", "clinic"),
     ]
-    assert not any(secret in ran.out + ran.err for ran in said)
-    assert not any('wrapped"' in ran.out for ran in said)
+    assert not any(secret in ran.out + ran.err for ran in runs)
+    assert not any('wrapped"' in ran.out for ran in runs)
 
 
 def test_a_key_is_rotated_and_its_old_versions_destroyed(clinic: Path, discreet: Discreet):
@@ -228,8 +228,8 @@ def test_what_is_done_to_keys_is_in_the_journal(clinic: Path, discreet: Discreet
     discreet("key", "create", "clinic", "a.b")
     discreet("key", "destroy", "clinic", "a.b", "--yes")
     journal = Journal(clinic / "journal.sqlite")
-    told = [str(entry) for entry in journal.entries()]
+    result = [str(entry) for entry in journal.entries()]
     journal.close()
-    assert len(told) == 3
-    assert "create the server's key" in told[0]
-    assert "destroy key a.b" in told[2]
+    assert len(result) == 3
+    assert "create the server's key" in result[0]
+    assert "destroy key a.b" in result[2]

@@ -53,8 +53,8 @@ def _authenticator(control: ControlStore, clinic: Path) -> RuleAuthenticator:
 
 
 def listed(discreet: Discreet) -> dict[str, dict]:
-    told: Ran = discreet("user", "list", "clinic", "--json")
-    return {each["name"]: each for each in told.json["users"]}
+    result: Ran = discreet("user", "list", "clinic", "--json")
+    return {each["name"]: each for each in result.json["users"]}
 
 
 def test_a_user_who_is_added_can_log_in(clinic: Path, discreet: Discreet, monkeypatch):
@@ -155,13 +155,13 @@ def test_a_token_is_shown_once_listed_and_revoked(clinic: Path, discreet: Discre
     control = ControlStore(clinic / "control.sqlite")
     authenticator = _authenticator(control, clinic)
     assert authenticator.check_token(ClientInfo("", **CLIENT), text).user == "admin"
-    (told,) = discreet("user", "token", "clinic", "admin", "--list", "--json").json["tokens"]
-    assert text.split("_", 2)[2] not in str(told)
-    assert (told["label"], told["scopes"]) == ("bi", ["query"])
+    (result,) = discreet("user", "token", "clinic", "admin", "--list", "--json").json["tokens"]
+    assert text.split("_", 2)[2] not in str(result)
+    assert (result["label"], result["scopes"]) == ("bi", ["query"])
     assert "bi" in discreet("user", "token", "clinic", "admin", "--list").out
     wrong = discreet("user", "token", "clinic", "admin", "--revoke", "nothing")
     assert wrong.error == "wrong-usage"
-    assert discreet("user", "token", "clinic", "admin", "--revoke", told["id"]).code == 0
+    assert discreet("user", "token", "clinic", "admin", "--revoke", result["id"]).code == 0
     with pytest.raises(LoginFailed):
         authenticator.check_token(ClientInfo("", **CLIENT), text)
     control.close()
@@ -169,16 +169,16 @@ def test_a_token_is_shown_once_listed_and_revoked(clinic: Path, discreet: Discre
 
 def test_what_is_done_to_users_is_in_the_journal_without_secrets(clinic: Path, discreet: Discreet):
     text = discreet("user", "token", "clinic", "admin").out.strip()
-    (told,) = discreet("user", "token", "clinic", "admin", "--list", "--json").json["tokens"]
-    discreet("user", "token", "clinic", "admin", "--revoke", told["id"])
+    (result,) = discreet("user", "token", "clinic", "admin", "--list", "--json").json["tokens"]
+    discreet("user", "token", "clinic", "admin", "--revoke", result["id"])
     discreet("user", "password", "clinic", "admin")
     journal = Journal(clinic / "journal.sqlite")
     found = [entry.event.reason for entry in journal.entries()]
     journal.close()
     assert found[1:] == [
         "add user admin",
-        f"make token {told['id']} (query, for good) of admin",
-        f"revoke token {told['id']} of admin",
+        f"make token {result['id']} (query, for good) of admin",
+        f"revoke token {result['id']} of admin",
         "set the password of admin",
     ]
     assert text.split("_", 2)[2] not in str(found)
@@ -218,7 +218,7 @@ def test_a_sealed_store_is_not_touched_without_its_key(folder: Path, discreet, m
 
 
 def test_no_password_is_in_the_files_or_in_what_is_printed(clinic: Path, discreet: Discreet):
-    said = discreet("user", "password", "clinic", "admin")
-    assert PASSWORD not in said.out + said.err
+    ran = discreet("user", "password", "clinic", "admin")
+    assert PASSWORD not in ran.out + ran.err
     found = b"".join(path.read_bytes() for path in clinic.rglob("*") if path.is_file())
     assert PASSWORD.encode() not in found

@@ -235,9 +235,9 @@ class Steps:
             for word, share in words
             if self.chance.random() < share
         ]
-        said = f" WITH {', '.join(options)}" if options else ""
+        clause = f" WITH {', '.join(options)}" if options else ""
         roles, members = ", ".join(self.some(self.roles, 2)), ", ".join(self.some(self.roles, 2))
-        return f"GRANT {roles} TO {members}{said}{self.membership_by()}"
+        return f"GRANT {roles} TO {members}{clause}{self.membership_by()}"
 
     def membership_by(self) -> str:
         return self.maybe(f" GRANTED BY {self.chance.choice([*self.roles, self.admin])}", 0.3)

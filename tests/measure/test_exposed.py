@@ -19,32 +19,32 @@ def cautions(columns: dict, **roles: ColumnRole) -> str:
 
 
 def test_identifiers_in_the_table_are_cautioned_against():
-    said = cautions(
+    cautioned = cautions(
         {"name": ["Ann", "Bob"], "id": [1, 2], "zip": ["1", "1"]},
         name=ColumnRole.IDENTIFIER,
         id=ColumnRole.IDENTIFIER,
         zip=ColumnRole.QUASI_IDENTIFIER,
     )
-    assert "identifiers ('name' and 'id')" in said
-    assert "Ann" not in said
+    assert "identifiers ('name' and 'id')" in cautioned
+    assert "Ann" not in cautioned
 
 
 @pytest.mark.parametrize("withheld", [["*", None], [None, None], ["*", "*"]])
 def test_an_identifier_that_was_withheld_is_none(withheld: list):
     names = pa.array(withheld, pa.string())
-    said = cautions(
+    cautioned = cautions(
         {"name": names, "zip": ["1", "1"]},
         name=ColumnRole.IDENTIFIER,
         zip=ColumnRole.QUASI_IDENTIFIER,
     )
-    assert "identifiers (" not in said
+    assert "identifiers (" not in cautioned
 
 
 def test_an_identifier_of_the_policy_may_be_gone_from_the_table():
-    said = cautions(
+    cautioned = cautions(
         {"zip": ["1", "1"]}, name=ColumnRole.IDENTIFIER, zip=ColumnRole.QUASI_IDENTIFIER
     )
-    assert "identifiers (" not in said
+    assert "identifiers (" not in cautioned
 
 
 @pytest.mark.parametrize("role", [role for role in ColumnRole if role is not ColumnRole.IDENTIFIER])
@@ -55,10 +55,10 @@ def test_any_other_column_of_the_policy_must_be_there(role: ColumnRole):
 
 def test_columns_without_a_role_are_named_but_not_all_of_many():
     others = {f"c{index}": [1, 2] for index in range(7)}
-    said = cautions({"zip": ["1", "1"], **others}, zip=ColumnRole.QUASI_IDENTIFIER)
-    assert "nothing about 'c0', 'c1', 'c2', 'c3', 'c4' and 2 more:" in said
+    cautioned = cautions({"zip": ["1", "1"], **others}, zip=ColumnRole.QUASI_IDENTIFIER)
+    assert "nothing about 'c0', 'c1', 'c2', 'c3', 'c4' and 2 more:" in cautioned
 
 
 def test_without_a_policy_nothing_is_left_out():
     found = discreet.assess(pa.table({"zip": ["1", "1"], "x": [1, 2]}), quasi=["zip"], depth=0)
-    assert not any("nothing about" in said for said in found.cautions)
+    assert not any("nothing about" in cautioned for cautioned in found.cautions)

@@ -20,21 +20,21 @@ def known(age: int, zipcode: int) -> pd.DataFrame:
 
 
 @pytest.mark.parametrize(
-    ("zipcode", "told", "left"),
+    ("zipcode", "result", "left"),
     [
         # The slide's own ZIP fits no class of those over ten, which is [20001, 25000].
         (17000, 0, 2.0),
         (22000, 1, 1.0),
     ],
 )
-def test_b7_who_waits_for_joes_birthday_knows_his_disease(zipcode, told, left):
+def test_b7_who_waits_for_joes_birthday_knows_his_disease(zipcode, result, left):
     first = open_table(TABLE)
     tables = [TABLE, known(10, 17000), known(11, zipcode)]
     second, before, after = [open_table(table, engine=first.engine) for table in tables]
     (found,) = find_republication(
         [before, after], [first, second], on=ON, sensitive=["Disease"], name="Name"
     )
-    assert (found.targets, found.claimed, found.correct, found.baseline) == (1, told, told, 0.0)
+    assert (found.targets, found.claimed, found.correct, found.baseline) == (1, result, result, 0.0)
     assert found.details["candidates_after_each"] == [2.0, left]
 
 

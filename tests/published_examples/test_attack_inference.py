@@ -35,19 +35,19 @@ def opened(source: str | pd.DataFrame, *sensitive: str):
 def attacked(source, *sensitive: str, attack=find_homogeneity, **options):
     """Return the findings of an attack on each sensitive column, then on all as one."""
     with opened(source, *sensitive) as bound:
-        return [attack(told, **options) for told in read_classes(bound).all]
+        return [attack(result, **options) for result in read_classes(bound).all]
 
 
 def beliefs(source, sensitive: str, *knows: str, **person: str) -> dict[str, float]:
     """Return what somebody who knows this believes about the person in a class."""
     with opened(source, sensitive) as bound:
         known = read_knowledge(knows, bound.subject.table)
-        told = read_classes(with_knowledge(bound, known)).columns[0]
+        result = read_classes(with_knowledge(bound, known)).columns[0]
         wanted = ", ".join(f"{name} {value}" for name, value in person.items())
-        place = next(i for i in range(len(told.groups)) if told.describe(i) == wanted)
-        entries = slice(told.groups.starts[place], told.groups.starts[place + 1])
-        values = told.values(told.groups.codes[entries].tolist())
-        return dict(zip(values, told.groups.shares[entries].tolist(), strict=True))
+        place = next(i for i in range(len(result.groups)) if result.describe(i) == wanted)
+        entries = slice(result.groups.starts[place], result.groups.starts[place + 1])
+        values = result.values(result.groups.codes[entries].tolist())
+        return dict(zip(values, result.groups.shares[entries].tolist(), strict=True))
 
 
 def repeated(rows: list[tuple[str, str, int]]) -> pd.DataFrame:
@@ -72,8 +72,8 @@ def test_b5_bob_has_heart_disease():
     assert "Zipcode 476**, Age 2*" in found.example[0]
     (skewed,) = attacked("b5_three_anonymous", "Disease", attack=find_skewness)
     assert skewed.details["t"]["equal"]["worst"] == exactly(4 / 9)
-    told = beliefs("b5_three_anonymous", "Disease", Zipcode="476**", Age="2*")
-    assert told == {"Heart Disease": 1.0}
+    result = beliefs("b5_three_anonymous", "Disease", Zipcode="476**", Age="2*")
+    assert result == {"Heart Disease": 1.0}
 
 
 def test_b6_carl_has_cancer_once_heart_disease_is_ruled_out():
@@ -142,8 +142,8 @@ def test_b14_an_asian_with_shingles_has_hiv():
     """The slide says flu; it must be shingles."""
     with opened("b14_perfectly_close", "HIV", "Disease") as bound:
         (found,) = find_all(bound, knows=["Disease"], rules_out=0)
-        told = read_classes(bound).columns[0]
-    assert told.names == ("HIV",)
+        result = read_classes(bound).columns[0]
+    assert result.names == ("HIV",)
     # Without race and ZIP the disease alone tells it about the four with acne.
     assert (found.claimed, found.targets, found.baseline) == (8, 8, 0.5)
     shingles = {"Race": "Asian/AfrAm", "Zipcode": "787XX", "Disease": "Shingles"}
@@ -163,8 +163,8 @@ def test_b16_bob_has_cancer():
 
 def test_b16_umeko_has_a_viral_infection_because_japanese_have_no_heart_disease():
     umeko = {"Zip": "130**", "Age": "< 30", "Nationality": "*"}
-    told = beliefs("b16_four_anonymous", "Condition", "Condition <> 'Heart Disease'", **umeko)
-    assert told == {"Viral Infection": 1.0}
+    result = beliefs("b16_four_anonymous", "Condition", "Condition <> 'Heart Disease'", **umeko)
+    assert result == {"Viral Infection": 1.0}
 
 
 def test_b17_the_three_diverse_table_reveals_neither_bob_nor_umeko():
@@ -174,8 +174,8 @@ def test_b17_the_three_diverse_table_reveals_neither_bob_nor_umeko():
     (skewed,) = attacked(table, "Condition", attack=find_skewness)
     assert skewed.details["t"]["equal"]["worst"] == exactly(1 / 6)
     umeko = {"Zip": "1306*", "Age": "<= 40", "Nationality": "*"}
-    told = beliefs(table, "Condition", "Condition <> 'Heart Disease'", **umeko)
-    assert told == {"Viral Infection": exactly(1 / 3), "Cancer": exactly(2 / 3)}
+    result = beliefs(table, "Condition", "Condition <> 'Heart Disease'", **umeko)
+    assert result == {"Viral Infection": exactly(1 / 3), "Cancer": exactly(2 / 3)}
     bob = {"Zip": "1305*", "Age": "<= 40", "Nationality": "*"}
     assert beliefs(table, "Condition", **bob) == {
         "Heart Disease": 0.25,
@@ -210,7 +210,7 @@ def test_b19_bobs_salary_is_low_and_his_stomach_ill(tmp_path):
         assert distances["ordered"]["worst"] == exactly(3 / 8)
         assert distances["ordered"]["average"] == exactly((3 / 8 + 1 / 6 + 17 / 72) / 3)
         assert find_skewness(disease).details["t"]["equal"]["worst"] == exactly(4 / 9)
-        assert [find_homogeneity(told).claimed for told in (salary, disease)] == [0, 0]
+        assert [find_homogeneity(result).claimed for result in (salary, disease)] == [0, 0]
 
 
 def test_b19_three_kinds_of_stomach_trouble_are_one(tmp_path):
@@ -242,8 +242,8 @@ def test_c28_alice_votes_green():
 
 def test_c29_bob_who_is_not_liberal_is_conservative():
     bob = {"ZIP": "G0A***", "DOB": "197*_**_**"}
-    told = beliefs("c24_party", "Party", "Party <> 'Liberal Party'", **bob)
-    assert told == {"Conservative Party": 1.0}
+    result = beliefs("c24_party", "Party", "Party <> 'Liberal Party'", **bob)
+    assert result == {"Conservative Party": 1.0}
     (found,) = attacked("c24_party", "Party", attack=find_background, rules_out=1, sure=1.0)
     assert (found.claimed, found.rate) == (6, exactly(2 / 3))
 

@@ -42,9 +42,9 @@ def test_a8_karrie_is_one_row_by_birth_date_and_zip_which_reveals_everything(adu
     columns = ["Workclass", "Education", "Occupation", "Target", "Age", "Capital Gain"]
     found = link(adult.drop(["Name"]), karrie, ["DOB", "Zip"], sensitive=columns, name="Name")
     assert (found.targets, found.claimed) == (1, 1)
-    told = ["State-gov", "Bachelors", "Adm-clerical", "<=50K", "56", "2174"]
+    result = ["State-gov", "Bachelors", "Adm-clerical", "<=50K", "56", "2174"]
     assert [line.split(": ")[1] for line in found.example[2:]] == [
-        f"{word} 100 %." for word in told
+        f"{word} 100 %." for word in result
     ]
 
 
@@ -69,9 +69,9 @@ def test_a11_to_a13_birth_dates_by_how_many_share_them(adult):
 
 
 def test_a14_zips_by_how_many_share_them(adult):
-    told = link(adult, adult, ["Zip"]).details
-    assert told["candidates"] == {"0": 0, "1": 23512, "2": 7670, "3": 1197, "4": 164, "5": 20}
-    assert told["expected_prosecutor"] == 27791
+    result = link(adult, adult, ["Zip"]).details
+    assert result["candidates"] == {"0": 0, "1": 23512, "2": 7670, "3": 1197, "4": 164, "5": 20}
+    assert result["expected_prosecutor"] == 27791
 
 
 def test_a15_by_birth_date_and_zip_all_but_two_are_found(adult):

@@ -54,8 +54,8 @@ def test_a3_a4_a5_the_difference_of_two_sums_is_karries_age(adult):
     found = reveal(
         interface, KARRIE, value="Age", domains=[], known=TrackerKnowledge(ways=("complement",))
     )
-    told = [asked.reply.number for asked in interface.transcript]
-    assert {1_360_238.0, 1_360_182.0} <= set(told)
+    result = [asked.reply.number for asked in interface.transcript]
+    assert {1_360_238.0, 1_360_182.0} <= set(result)
     assert found.value == 56.0
 
 

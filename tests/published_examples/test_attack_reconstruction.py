@@ -29,13 +29,13 @@ def test_c35_the_answer_of_a_group():
 
 
 def test_c36_three_tables_survive_noise_of_one_half():
-    told = np.array([0.5, 0.5, 0.5, 1.5, 0.5, 1.5, 0.5, 1.5])
-    assert texts(consistent_tables(every_group(3), told, error=0.5)) == {"001", "011", "101"}
+    result = np.array([0.5, 0.5, 0.5, 1.5, 0.5, 1.5, 0.5, 1.5])
+    assert texts(consistent_tables(every_group(3), result, error=0.5)) == {"001", "011", "101"}
 
 
 def test_c37_one_table_survives():
-    told = np.array([0.5, 0.5, 1, 1, 0.5, 1.5, 1.5, 2.5])
-    assert texts(consistent_tables(every_group(3), told, error=0.5)) == {"110"}
+    result = np.array([0.5, 0.5, 1, 1, 0.5, 1.5, 1.5, 2.5])
+    assert texts(consistent_tables(every_group(3), result, error=0.5)) == {"110"}
 
 
 @pytest.mark.parametrize("error", [0.0, 0.5, 1.0])
@@ -50,8 +50,8 @@ def test_c38_all_groups_give_away_all_but_four_times_the_error(error):
 def test_c38_the_promise_is_empty_once_four_errors_are_everybody():
     """The slide says "however much linear noise", which is false: an error of n/2 leaves every table."""
     groups = every_group(4)
-    told = groups.sum(axis=1) / 2
-    assert len(consistent_tables(groups, told, error=2)) == 16
+    result = groups.sum(axis=1) / 2
+    assert len(consistent_tables(groups, result, error=2)) == 16
 
 
 @pytest.mark.statistics
@@ -59,5 +59,5 @@ def test_c39_a_few_questions_per_person_give_away_nearly_all():
     """Errors of 0.1 √n and 8 n questions: the closed form leaves less than one bit in 10^10."""
     chance = np.random.default_rng(39)
     groups, bits = chance.random((1600, 200)) < 0.5, chance.random(200) < 0.5
-    told = groups @ bits.astype(float) + chance.uniform(-0.1, 0.1, 1600) * 200**0.5
-    assert ((box_least_squares(center_equations(groups), told) > 0.5) == bits).all()
+    result = groups @ bits.astype(float) + chance.uniform(-0.1, 0.1, 1600) * 200**0.5
+    assert ((box_least_squares(center_equations(groups), result) > 0.5) == bits).all()

@@ -423,8 +423,8 @@ def test_columns_without_labels_keep_their_types(tmp_path, copies):
 def test_a_column_that_the_policy_protects_is_not_published_in_silence():
     rows = [(30 + i % 2, 1, "F", "clerk", "flu") for i in range(4)]
     wanted = policy(model.KAnonymity(2))
-    told = anonymize_source(
+    result = anonymize_source(
         table_of(rows), wanted, options=AnonymizeOptions(quasi=["age", "pay", "job"])
     ).cautions
-    assert any("though the policy protects it: 'sex'." in caution for caution in told)
+    assert any("though the policy protects it: 'sex'." in caution for caution in result)
     assert not any("protects" in c for c in anonymize_source(table_of(rows), wanted).cautions)

@@ -98,7 +98,7 @@ def test_a_reason_is_kept_only_where_it_was_needed(tmp_path: Path):
 
 
 def test_the_manifest_does_not_say_whether_a_reason_was_needed(tmp_path: Path):
-    told: list[object] = []
+    result: list[object] = []
     for homogeneity in (0.1, 0.9):
         allowed = policy({"homogeneity": homogeneity, "default": 1.0})
         place = tmp_path / f"{homogeneity}.csv"
@@ -106,8 +106,8 @@ def test_the_manifest_does_not_say_whether_a_reason_was_needed(tmp_path: Path):
             PEOPLE, allowed, output=place, table="people", accept_risk="agreed"
         )
         write_manifest(tmp_path / "m.json", found, arguments={"accept_risk": "agreed"})
-        told.append(json.loads((tmp_path / "m.json").read_text())["release"]["accepted_risk"])
-    assert told == ["agreed", "agreed"]
+        result.append(json.loads((tmp_path / "m.json").read_text())["release"]["accepted_risk"])
+    assert result == ["agreed", "agreed"]
 
 
 def test_a_dry_run_reports_and_refuses_nothing():
@@ -120,11 +120,11 @@ def test_an_earlier_release_of_the_same_people_is_attacked_together_with_this_on
     ills = ["flu", "gout", "cold", "acne", "gout", "measles"]
     before = tmp_path / "before.csv"
     classes = ["{31, 51}", "{32, 53}", "{33, 52}"]
-    told = [
+    result = [
         *zip(classes, ills[:3], strict=True),
         *zip(classes, ["acne", "measles", "gout"], strict=False),
     ]
-    before.write_text("age,ill\n" + "".join(f'"{label}",{ill}\n' for label, ill in told), "utf-8")
+    before.write_text("age,ill\n" + "".join(f'"{label}",{ill}\n' for label, ill in result), "utf-8")
     wanted = policy({"composition": 0.0, "default": 1.0}).tables["people"]
     with pytest.raises(RiskNotTolerated, match="composition"):
         anonymize_source(
@@ -148,8 +148,8 @@ def test_a_missing_release_is_reported_as_not_tried(tmp_path: Path):
 
 def manifest(folder: Path, name: str, **content: object) -> Path:
     path = folder / name
-    told = {"policy": {"tables": {"people": {}}}, "made": "2026-05-04", **content}
-    path.write_text(json.dumps(told), "utf-8")
+    result = {"policy": {"tables": {"people": {}}}, "made": "2026-05-04", **content}
+    path.write_text(json.dumps(result), "utf-8")
     return path
 
 
@@ -212,7 +212,7 @@ def test_manifests_are_found_by_any_name_and_beside_the_output(tmp_path: Path):
         found = anonymize_source(
             PEOPLE,
             output=place,
-            options=replace(wished(), criteria=[KAnonymity(k)]),
+            options=replace(requested(), criteria=[KAnonymity(k)]),
             table="people",
             manifest=where,
             accept_risk=accepted,
@@ -222,7 +222,7 @@ def test_manifests_are_found_by_any_name_and_beside_the_output(tmp_path: Path):
     found = anonymize_source(
         PEOPLE,
         output=tmp_path / "c.csv",
-        options=replace(wished(), criteria=[KAnonymity(3)]),
+        options=replace(requested(), criteria=[KAnonymity(3)]),
         table="people",
         manifest=proofs / "c.json",
         accept_risk=accepted,
@@ -230,7 +230,7 @@ def test_manifests_are_found_by_any_name_and_beside_the_output(tmp_path: Path):
     assert {one.output for one in found.history} == {str(first), str(second)}
 
 
-def wished() -> AnonymizeOptions:
+def requested() -> AnonymizeOptions:
     return AnonymizeOptions(quasi=["age"], sensitive=["ill"])
 
 
@@ -319,7 +319,7 @@ def test_a_sensitive_column_without_any_criterion_is_not_published(tmp_path: Pat
     with pytest.raises(RiskNotTolerated, match="No criterion protects the sensitive column 'ill'"):
         anonymize_source(
             rows.select(["age", "ill"]),
-            options=replace(wished(), criteria=[KAnonymity(3)]),
+            options=replace(requested(), criteria=[KAnonymity(3)]),
             output=tmp_path / "out.csv",
         )
     assert list(tmp_path.iterdir()) == []
@@ -327,16 +327,16 @@ def test_a_sensitive_column_without_any_criterion_is_not_published(tmp_path: Pat
 
 def test_a_quarter_of_people_in_classes_of_one_value_are_not_published(tmp_path: Path):
     """A criterion about the column that does not look at its values' number."""
-    wanted = replace(wished(), criteria=[KAnonymity(3), model.TCloseness("ill", 1.0)])
+    wanted = replace(requested(), criteria=[KAnonymity(3), model.TCloseness("ill", 1.0)])
     with pytest.raises(RiskNotTolerated, match="homogeneity of ill learns 50") as refused:
         anonymize_source(PEOPLE.select(["age", "ill"]), options=wanted, output=tmp_path / "out.csv")
     assert "follows from" in str(refused.value)
-    told = anonymize_source(PEOPLE.select(["age", "ill"]), options=wanted)
-    assert "The ill of 3 of 6 people (50.0 %) follows from age" in told.verdict
+    result = anonymize_source(PEOPLE.select(["age", "ill"]), options=wanted)
+    assert "The ill of 3 of 6 people (50.0 %) follows from age" in result.verdict
 
 
 def test_a_policy_of_k_and_l_passes_without_a_tolerance(tmp_path: Path):
-    wanted = replace(wished(), criteria=[KAnonymity(3), model.LDiversity("ill", 3)])
+    wanted = replace(requested(), criteria=[KAnonymity(3), model.LDiversity("ill", 3)])
     found = anonymize_source(DIVERSE, options=wanted, output=tmp_path / "out.csv")
     assert not any(one.exceeds for one in found.findings)
     assert found.accepted_risk is None
@@ -355,13 +355,13 @@ def constant(*, missing: int = 0) -> pa.Table:
 @pytest.mark.parametrize("missing", [0, 2])
 def test_a_sensitive_column_of_one_value_is_not_published(tmp_path: Path, missing: int):
     """No class tells more than the whole, so that no criterion relative to it finds anything."""
-    place, wanted = tmp_path / "out.csv", replace(wished(), criteria=LIMITED)
+    place, wanted = tmp_path / "out.csv", replace(requested(), criteria=LIMITED)
     with pytest.raises(RiskNotTolerated, match="'ill' has one value in the whole release"):
         anonymize_source(constant(missing=missing), options=wanted, output=place)
     assert list(tmp_path.iterdir()) == []
-    told = anonymize_source(constant(missing=missing), options=wanted)
-    assert "reveals it for all people" in told.verdict
-    assert "learned nothing" not in told.verdict
+    result = anonymize_source(constant(missing=missing), options=wanted)
+    assert "reveals it for all people" in result.verdict
+    assert "learned nothing" not in result.verdict
     found = anonymize_source(
         constant(), options=wanted, output=place, accept_risk="all are known to be ill"
     )
@@ -373,7 +373,7 @@ def test_one_value_of_rows_that_are_all_suppressed_is_not_published(tmp_path: Pa
     rows = pa.table({"age": ages, "ill": ["hiv"] * 6})
     with pytest.raises(RiskNotTolerated, match="'ill' has one value"):
         anonymize_source(
-            rows, options=replace(wished(), criteria=LIMITED), output=tmp_path / "out.csv"
+            rows, options=replace(requested(), criteria=LIMITED), output=tmp_path / "out.csv"
         )
 
 
@@ -398,7 +398,7 @@ def nearly_constant(*, people: int = 100, others: int = 4) -> pa.Table:
 
 
 def test_a_sensitive_column_of_nearly_one_value_is_not_published(tmp_path: Path):
-    wanted = replace(wished(), criteria=[KAnonymity(3), model.LDiversity("ill", 2)])
+    wanted = replace(requested(), criteria=[KAnonymity(3), model.LDiversity("ill", 2)])
     with pytest.raises(RiskNotTolerated, match="'ill' has one value for 96"):
         anonymize_source(nearly_constant(), options=wanted, output=tmp_path / "out.csv")
     assert list(tmp_path.iterdir()) == []
@@ -451,7 +451,7 @@ def test_a_value_that_nearly_every_person_has_is_counted_in_people(other: str | 
 def test_a_criterion_that_every_table_meets_protects_no_column(
     tmp_path: Path, criterion: model.Criterion
 ):
-    wanted = replace(wished(), criteria=[KAnonymity(3), criterion])
+    wanted = replace(requested(), criteria=[KAnonymity(3), criterion])
     with pytest.raises(RiskNotTolerated, match="No criterion protects the sensitive column 'ill'"):
         anonymize_source(DIVERSE, options=wanted, output=tmp_path / "out.csv")
 
@@ -497,9 +497,9 @@ def test_a_dry_run_counts_people_and_reports_each_attack_once():
     found = anonymize_source(twice_ill(), of_units(homogeneity=0.1, default=1.0), table="people")
     titles = [one.title for one in found.findings]
     assert len(titles) == len(set(titles))
-    (told,) = (one for one in found.findings if one.attack == "homogeneity")
-    assert (told.targets, told.rate, told.exceeds) == (20, 1.0, True)
-    assert "5 people who fit" in " ".join(told.example)
+    (result,) = (one for one in found.findings if one.attack == "homogeneity")
+    assert (result.targets, result.rate, result.exceeds) == (20, 1.0, True)
+    assert "5 people who fit" in " ".join(result.example)
 
 
 def test_a_belief_about_people_moves_further_than_one_about_their_rows(tmp_path: Path):

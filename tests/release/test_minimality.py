@@ -45,8 +45,8 @@ def test_asking_for_l_plus_1_does_not_bound_what_the_rule_gives_away(method: str
     """2-diversity is to be promised, a chance of 1/2 at most, and 3 is asked for: it is 2/3."""
     tables = [*combinations(range(len(GROUPS)), 2)]
     seen = {infected: published(infected, l=3, method=method) for infected in tables}
-    told = seen[0, 1]
-    fitting = [infected for infected in tables if seen[infected] == told]
+    result = seen[0, 1]
+    fitting = [infected for infected in tables if seen[infected] == result]
     chance = sum(0 in infected for infected in fitting) / len(fitting)
     assert chance == pytest.approx(2 / 3)
     assert chance > 1 / 2

@@ -282,8 +282,8 @@ def test_releases_whose_policies_differ_in_what_outsiders_know_are_put_together(
     with pytest.raises(RiskNotTolerated, match="composition"):
         anonymize_source(crowd(), crowd_policy(*second), output=b, **arguments)
     assert not b.exists()
-    told = anonymize_source(crowd(), crowd_policy(*second), **arguments)
-    assert told.not_tried == ()
+    result = anonymize_source(crowd(), crowd_policy(*second), **arguments)
+    assert result.not_tried == ()
 
 
 def test_a_release_is_known_by_the_id_of_its_table_after_policy_and_source_were_moved(

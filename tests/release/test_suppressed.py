@@ -43,9 +43,9 @@ def test_a_class_labelled_missing_and_star_is_attacked(tmp_path: Path, name: str
         release(AGELESS, *criteria, quasi="age zip", output=tmp_path / name)
     assert not (tmp_path / name).exists()
     assert refused.value.findings[0].attack == "homogeneity"
-    told = release(AGELESS, *criteria, quasi="age zip")
-    assert "The ill of 3 of 9 people (33.3 %) follows from age and zip" in told.verdict
-    assert (told.k, told.classes, told.suppressed) == (3, 3, 0)
+    result = release(AGELESS, *criteria, quasi="age zip")
+    assert "The ill of 3 of 9 people (33.3 %) follows from age and zip" in result.verdict
+    assert (result.k, result.classes, result.suppressed) == (3, 3, 0)
 
 
 def test_a_class_labelled_missing_and_star_is_measured_afresh(tmp_path: Path):

@@ -268,10 +268,10 @@ def test_a_table_that_was_suppressed_before_predicts_nothing():
     table = pa.table({"age": ["*"] * 3, "sex": ["*"] * 3, "pay": ["low", "high", "low"]})
     with pytest.raises(WrongUsage, match="suppressed already"):
         predict(table, "pay")
-    told = anonymize_source(
+    result = anonymize_source(
         table, options=AnonymizeOptions(quasi=["age", "sex"], criteria=[model.KAnonymity(2)])
     )
-    assert told.utility["gcp"] == 0
+    assert result.utility["gcp"] == 0
 
 
 @pytest.mark.postgres

@@ -60,14 +60,14 @@ def policy() -> Policy:
         ColumnPolicy("ill", ColumnRole.SENSITIVE),
     )
     steps = (Clip("age", (Decimal(18), Decimal(99))),)
-    told = TablePolicy(
+    result = TablePolicy(
         "people",
         columns,
         criteria=(KAnonymity(3), LDiversity("ill", 1)),
         release=Releasing(steps=steps),
         tolerance={"default": 1.0},
     )
-    return Policy({"people": told})
+    return Policy({"people": result})
 
 
 @pytest.fixture(scope="module")
@@ -107,52 +107,52 @@ def test_the_page_is_the_same_whenever_it_is_rendered(released: Release, page: s
 
 
 def test_the_verdict_comes_first(released: Release, page: str):
-    told = summarize_release(released, on=ON)
-    assert told.headline == "Everybody in the release of Table looks like at least 2 others."
-    assert told.status.holds
-    assert told.status_words == "Meets all 2 criteria, measured on the written rows, read again."
-    assert page.index("<h1>") < page.index(told.status_words) < page.index('id="done"')
+    result = summarize_release(released, on=ON)
+    assert result.headline == "Everybody in the release of Table looks like at least 2 others."
+    assert result.status.holds
+    assert result.status_words == "Meets all 2 criteria, measured on the written rows, read again."
+    assert page.index("<h1>") < page.index(result.status_words) < page.index('id="done"')
 
 
 def test_every_part_has_its_numbers(released: Release):
-    told = summarize_release(released, on=ON)
-    assert [row[0] for row in told.criteria.rows] == [
+    result = summarize_release(released, on=ON)
+    assert [row[0] for row in result.criteria.rows] == [
         "k-anonymity",
         "l-diversity (distinct) of ill",
     ]
-    assert dict(told.done)["Left out"] == "name."
-    assert told.steps is not None
-    assert told.steps.rows[0][0] == "clip"
-    assert told.steps.rows[0][2].startswith("No number outside the bounds remains")
-    assert told.measures is not None
-    names = [str(row[0]) for row in told.measures.rows]
+    assert dict(result.done)["Left out"] == "name."
+    assert result.steps is not None
+    assert result.steps.rows[0][0] == "clip"
+    assert result.steps.rows[0][2].startswith("No number outside the bounds remains")
+    assert result.measures is not None
+    names = [str(row[0]) for row in result.measures.rows]
     assert names[0] == "Loss (NCP, GCP)"
     assert names[-1] == f"Accuracy predicting {HOSTILE}"
-    assert told.detail.table is not None
-    assert {row[0] for row in told.detail.table.rows} == {"town", HOSTILE, "age"}
+    assert result.detail.table is not None
+    assert {row[0] for row in result.detail.table.rows} == {"town", HOSTILE, "age"}
 
 
 def test_classes_without_diversity_are_counted_not_shown(released: Release):
-    told = summarize_release(released, on=ON).homogeneous
-    assert told is not None
-    assert told.table is not None
-    ((column, classes, _people),) = told.table.rows
+    result = summarize_release(released, on=ON).homogeneous
+    assert result is not None
+    assert result.table is not None
+    ((column, classes, _people),) = result.table.rows
     assert column == "ill"
     assert int(str(classes)) == released.homogeneous["ill"].classes
 
 
 def test_paths_lose_their_folders(released: Release):
-    told = dict(summarize_release(released, on=ON).provenance)
-    assert told["Output"].startswith("out.csv, ")
-    assert told["Manifest"].startswith("release.json: ")
-    assert told["SHA-256 of the output"] == f"`{released.sha256}`"
+    result = dict(summarize_release(released, on=ON).provenance)
+    assert result["Output"].startswith("out.csv, ")
+    assert result["Manifest"].startswith("release.json: ")
+    assert result["SHA-256 of the output"] == f"`{released.sha256}`"
 
 
 def test_the_frontier_is_drawn_and_described(released: Release, page: str):
-    told = summarize_release(released, on=ON).frontier
-    assert told is not None
-    assert told.table is not None
-    assert [row[0] for row in told.table.rows][:3] == ["2", "3 (asked for)", "5"]
+    result = summarize_release(released, on=ON).frontier
+    assert result is not None
+    assert result.table is not None
+    assert [row[0] for row in result.table.rows][:3] == ["2", "3 (asked for)", "5"]
     assert 'aria-label="Detail lost, over k"' in page
     assert re.search(r"<desc>Detail lost by k\. k = 2: .*?; k = 3 \(asked for\): ", page)
 
@@ -173,14 +173,14 @@ def test_levels_and_minimal_generalizations_of_full_domain_are_reported(
     made = anonymize_source(
         table, policy, options=AnonymizeOptions(method="full-domain"), minimal=True
     )
-    told = summarize_release(made, on=ON)
-    assert "the proven optimum" in dict(told.done)["Search"]
-    assert told.detail.table is not None
-    assert told.detail.table.header[1] == "Level"
-    assert told.minimal is not None
-    assert told.minimal.header == ("", "town", HOSTILE, "age")
-    assert told.status_words.endswith("in a dry run: nothing was written.")
-    assert dict(told.provenance)["Output"] == "None: a dry run."
+    result = summarize_release(made, on=ON)
+    assert "the proven optimum" in dict(result.done)["Search"]
+    assert result.detail.table is not None
+    assert result.detail.table.header[1] == "Level"
+    assert result.minimal is not None
+    assert result.minimal.header == ("", "town", HOSTILE, "age")
+    assert result.status_words.endswith("in a dry run: nothing was written.")
+    assert dict(result.provenance)["Output"] == "None: a dry run."
     assert MARK not in render_release_page(made, on=ON)
 
 
@@ -191,9 +191,9 @@ def test_a_release_that_hides_everything_has_a_page(released: Release):
     hidden = replace(
         released, k=None, classes=0, suppressed=60, risk=replace(released.risk, after=after)
     )
-    told = summarize_release(hidden, on=ON)
-    assert told.headline == "Every row of Table is suppressed."
-    assert "60 rows of 60" in dict(told.done)["Suppressed"]
+    result = summarize_release(hidden, on=ON)
+    assert result.headline == "Every row of Table is suppressed."
+    assert "60 rows of 60" in dict(result.done)["Suppressed"]
     assert render_release_page(hidden, on=ON)
 
 

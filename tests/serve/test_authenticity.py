@@ -429,8 +429,8 @@ def test_a_folder_that_was_put_back_as_a_whole_is_noticed_by_a_witness(site: Sit
         spend(server, "second")
     shutil.rmtree(site.data)
     (site.place / "before").rename(site.data)
-    told = str(site.refused())
-    assert "the ledger was replaced or put back: the witness" in told
+    result = str(site.refused())
+    assert "the ledger was replaced or put back: the witness" in result
     assert site.discreet(*accept) == 0
     with site.opened() as server, pytest.raises(BudgetExceeded, match="counts as spent"):
         spend(server, "second")

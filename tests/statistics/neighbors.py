@@ -109,11 +109,11 @@ class Neighbors:
 
     def plan(self, question: str, policy: str, **options: Any) -> Plan:
         """Return how a question would be answered; no row plays a part in it."""
-        said = parse_policy(policy)
+        loaded = parse_policy(policy)
         ranks = options.pop("ranks", {})
         held = {
             name: CatalogTable(
-                name, table, said.tables.get(name), f"table:{name}", "1", ranks.get(name)
+                name, table, loaded.tables.get(name), f"table:{name}", "1", ranks.get(name)
             )
             for name, table in self._tables.items()
         }

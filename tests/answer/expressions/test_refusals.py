@@ -198,6 +198,6 @@ def test_a_list_of_too_many_constants_is_refused():
 
 
 def test_every_refusal_says_what_to_do_instead():
-    said = refusal("now()")
-    assert said.count(".") >= 2
-    assert "DATE '2024-01-31'" in said
+    message = refusal("now()")
+    assert message.count(".") >= 2
+    assert "DATE '2024-01-31'" in message

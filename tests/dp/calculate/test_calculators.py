@@ -30,9 +30,9 @@ share = st.fractions(0, 1, max_denominator=1000)
 
 @given(share.filter(lambda heads: 0 < heads < 1))
 def test_a_coin_and_its_mirror_image_cost_the_same(heads: Fraction):
-    said = two_coin_chances(heads)
-    mirrored = CoinChances(1 - said.if_no, 1 - said.if_yes)
-    assert evaluate_response(said).epsilon == pytest.approx(evaluate_response(mirrored).epsilon)
+    chances = two_coin_chances(heads)
+    mirrored = CoinChances(1 - chances.if_no, 1 - chances.if_yes)
+    assert evaluate_response(chances).epsilon == pytest.approx(evaluate_response(mirrored).epsilon)
 
 
 def test_a_coin_that_always_asks_for_the_truth_is_not_private():

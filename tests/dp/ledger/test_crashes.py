@@ -122,18 +122,18 @@ def test_an_update_without_its_condition_would_be_caught(
 
 def test_threads_with_one_key_get_one_answer(tmp_path: Path):
     ledger, payer = Ledger(tmp_path / "ledger.db"), Account("table", Budget(Fraction(1)))
-    told: set[bytes] = set()
+    result: set[bytes] = set()
 
     def ask(number: int) -> None:
         reservation = ledger.reserve([payer], TENTH, key="same", at=NOON, question="q")
-        told.add(reservation.answer or ledger.commit(reservation, str(number).encode()))
+        result.add(reservation.answer or ledger.commit(reservation, str(number).encode()))
 
     started = [threading.Thread(target=ask, args=[number]) for number in range(16)]
     for thread in started:
         thread.start()
     for thread in started:
         thread.join()
-    assert len(told) == 1
+    assert len(result) == 1
     assert ledger.remaining([payer])[0].epsilon.spent == Fraction(1, 10)
 
 

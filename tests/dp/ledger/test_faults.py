@@ -170,17 +170,17 @@ def test_a_full_disk_fails_closed_and_loses_no_answer(tmp_path: Path):
     done = subprocess.run(
         [sys.executable, "-c", FULL_DISK, path], capture_output=True, encoding="utf-8", check=True
     )
-    message, told = json.loads(done.stdout)
+    message, answered = json.loads(done.stdout)
     assert "Check its space" in message or "the disk is full" in message
     assert "No question is answered without it" in message
     ledger = Ledger(path)
-    assert told
-    assert all(ledger.find(key) == bytes(2000) for key in told)
-    assert ledger.remaining([PAYER])[0].epsilon.spent >= Fraction(len(told), 10)
+    assert answered
+    assert all(ledger.find(key) == bytes(2000) for key in answered)
+    assert ledger.remaining([PAYER])[0].epsilon.spent >= Fraction(len(answered), 10)
     ledger.verify()
 
 
-def as_nobody(work) -> str:
+def as_unprivileged(work) -> str:
     """Run `work` in a process that has no special rights, and return what it says."""
     reading, writing = os.pipe()
     child = os.fork()
@@ -214,10 +214,10 @@ def test_a_file_that_may_only_be_read_fails_closed():
                 return str(failed)
             return "answered"
 
-        said = as_nobody(work)
+        text = as_unprivileged(work)
         Path(folder).chmod(0o755)
-    assert "read-only" in said or "permissions" in said
-    assert "No question is answered without it" in said
+    assert "read-only" in text or "permissions" in text
+    assert "No question is answered without it" in text
 
 
 def test_a_ledger_that_lost_a_table_meanwhile_gives_no_answer(tmp_path: Path):

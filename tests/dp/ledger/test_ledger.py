@@ -399,8 +399,8 @@ def test_the_hash_of_an_entry_is_what_the_page_says(tmp_path: Path):
             "SELECT sequence, at, kind, account, key, detail, hash FROM discreet_entry ORDER BY 1"
         )
         previous = "0" * 64
-        for *said, digest in rows.fetchall():
-            text = json.dumps([previous, *said])
+        for *fields, digest in rows.fetchall():
+            text = json.dumps([previous, *fields])
             assert hashlib.sha256(text.encode()).hexdigest() == digest
             previous = digest
 
@@ -410,9 +410,9 @@ def test_a_ledger_in_memory_writes_nothing_here_and_forgets(
 ):
     monkeypatch.chdir(tmp_path)
     for _ in range(2):
-        book = Ledger(":memory:")
-        assert book.accounts() == []
-        spend(book, account("t"), cost=pure(1), key="k")
-        assert [known.name for known in book.accounts()] == ["t"]
-        book.close()
+        opened_ledger = Ledger(":memory:")
+        assert opened_ledger.accounts() == []
+        spend(opened_ledger, account("t"), cost=pure(1), key="k")
+        assert [known.name for known in opened_ledger.accounts()] == ["t"]
+        opened_ledger.close()
     assert list(tmp_path.iterdir()) == []

@@ -37,7 +37,7 @@ class Asked(RuleBasedStateMachine):
         self.folder = tempfile.TemporaryDirectory()
         self.ledger = Ledger(Path(self.folder.name) / "ledger.db")
         self.limit = Fraction(1)
-        self.told = {cell: [Fraction(0), Fraction(0)] for cell in CELLS}
+        self.recorded = {cell: [Fraction(0), Fraction(0)] for cell in CELLS}
         self.asked = 0
 
     def teardown(self) -> None:
@@ -60,8 +60,8 @@ class Asked(RuleBasedStateMachine):
         assert main is not None
         touched = [cell for cell in CELLS if cells is None or cell in cells]
         most, most_slip = self.limits()
-        largest = max(self.told[cell][0] for cell in touched) + main
-        largest_slip = max(self.told[cell][1] for cell in touched) + slip
+        largest = max(self.recorded[cell][0] for cell in touched) + main
+        largest_slip = max(self.recorded[cell][1] for cell in touched) + slip
         self.asked += 1
         try:
             self.ledger.reserve(
@@ -74,8 +74,8 @@ class Asked(RuleBasedStateMachine):
         assert largest <= most
         assert largest_slip <= most_slip
         for cell in touched:
-            self.told[cell][0] += main
-            self.told[cell][1] += slip
+            self.recorded[cell][0] += main
+            self.recorded[cell][1] += slip
 
     @precondition(lambda self: self.asked)
     @rule()
@@ -114,12 +114,12 @@ class Asked(RuleBasedStateMachine):
         return rho_of_epsilon(self.limit, delta=DELTA / 2), DELTA / 2
 
     @invariant()
-    def the_book_knows_no_less_than_was_told(self) -> None:
+    def the_ledger_has_no_less_than_was_recorded(self) -> None:
         for cell in CELLS:
             (left,) = self.ledger.remaining([self.account(frozenset({cell}))])
             main = left.rho or left.epsilon
-            assert 0 <= main.spent - self.told[cell][0] <= UNIT * self.asked
-            assert 0 <= left.delta.spent - self.told[cell][1] <= UNIT * self.asked
+            assert 0 <= main.spent - self.recorded[cell][0] <= UNIT * self.asked
+            assert 0 <= left.delta.spent - self.recorded[cell][1] <= UNIT * self.asked
 
 
 class AskedUnderZcdp(Asked):

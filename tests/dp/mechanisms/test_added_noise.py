@@ -110,8 +110,8 @@ def test_mechanisms_say_what_they_did():
     assert laplace.laplace_noisy_vector([1, 2], epsilon=Fraction(1, 2), sensitivity=3)[
         1
     ] == Laplace(Fraction(3), Fraction(6))
-    told = gaussian.gaussian_vector_of_scale([1], scale=Fraction(5, 2), squared_sensitivity=4)[1]
-    assert told == Gaussian(Fraction(4), Fraction(5, 2))
+    result = gaussian.gaussian_vector_of_scale([1], scale=Fraction(5, 2), squared_sensitivity=4)[1]
+    assert result == Gaussian(Fraction(4), Fraction(5, 2))
 
 
 @given(st.lists(st.integers(-(2**62), 2**62), max_size=20))

@@ -78,15 +78,15 @@ def test_the_largest_of_scores_with_half_the_noise_is_caught():
 def test_the_largest_noisy_score_has_its_chances_and_its_epsilon():
     """100 000 runs, half of them on each input, alpha 1e-7; many ties."""
     noise = ManyRuns()
-    told = []
+    result = []
     for scores in ([1, 0, 0], [0, 1, 1]):
         runs = [
             report_noisy_max(scores, epsilon=ONE, sensitivity=1, noise=noise)[0]
             for _ in range(50_000)
         ]
-        told.append(np.array(runs))
-        assert frequency_p_value(told[-1], noisy_max_chances(scores, 2).tolist()) > ALPHA
-    assert 0.3 < epsilon_lower_bound(*told) <= 1
+        result.append(np.array(runs))
+        assert frequency_p_value(result[-1], noisy_max_chances(scores, 2).tolist()) > ALPHA
+    assert 0.3 < epsilon_lower_bound(*result) <= 1
 
 
 @pytest.mark.parametrize("mechanism", ALL)
@@ -101,8 +101,8 @@ def test_without_noise_the_best_is_chosen(mechanism):
 
 
 def test_only_the_exponential_mechanism_says_that_it_is():
-    told = [mechanism([1, 2], epsilon=ONE, sensitivity=1)[1] for mechanism in ALL]
-    assert told == [Choice(ONE), Choice(ONE, is_exponential=True), Choice(ONE)]
+    result = [mechanism([1, 2], epsilon=ONE, sensitivity=1)[1] for mechanism in ALL]
+    assert result == [Choice(ONE), Choice(ONE, is_exponential=True), Choice(ONE)]
 
 
 @pytest.mark.parametrize("mechanism", ALL)

@@ -108,9 +108,9 @@ def test_groups_that_others_are_in_reveal_no_more_than_epsilon():
     for units in (5, 6):
         counts = np.full(200_000, units)
         kept, _ = select_laplace(counts, epsilon=ONE, delta=Fraction(1, 100), groups=1)
-        told = np.full(counts.size, -1)
-        told[kept.places] = kept.counts
-        outputs.append(told)
+        result = np.full(counts.size, -1)
+        result[kept.places] = kept.counts
+        outputs.append(result)
     assert 0.7 < epsilon_lower_bound(*outputs, delta=0.0) <= 1
 
 

@@ -32,12 +32,12 @@ chances = st.fractions(min_value=Fraction(1, 100), max_value=Fraction(99, 100))
 def test_a_response_has_its_chances_and_its_epsilon(truth: str, yes: str):
     """200 000 people of either answer, alpha 1e-7."""
     coins = {"truth": Fraction(truth), "yes": Fraction(yes)}
-    told = [randomize_answers(np.full(RUNS, answer), **coins) for answer in (False, True)]
+    result = [randomize_answers(np.full(RUNS, answer), **coins) for answer in (False, True)]
     table = coin_table(**coins)
-    for (answers, event), row in zip(told, table, strict=True):
+    for (answers, event), row in zip(result, table, strict=True):
         assert frequency_p_value(answers.astype(int), [float(chance) for chance in row]) > ALPHA
         assert event == table_event(table)
-    found = epsilon_lower_bound(told[0][0].astype(int), told[1][0].astype(int))
+    found = epsilon_lower_bound(result[0][0].astype(int), result[1][0].astype(int))
     assert float(event.epsilon) * 0.9 <= found + 0.01
     assert found <= event.epsilon
 
@@ -45,17 +45,17 @@ def test_a_response_has_its_chances_and_its_epsilon(truth: str, yes: str):
 @pytest.mark.statistics
 def test_a_coin_that_answers_truthfully_more_often_is_caught():
     claimed = table_event(coin_table(truth=HALF)).epsilon
-    told = [
+    result = [
         randomize_answers(np.full(RUNS, answer), truth=Fraction(11, 20))[0].astype(int)
         for answer in (False, True)
     ]
-    assert epsilon_lower_bound(*told) > claimed
+    assert epsilon_lower_bound(*result) > claimed
 
 
 @pytest.mark.statistics
 def test_a_response_among_several_has_its_chances():
-    told, event = randomize_among(np.full(RUNS, 2), k=5, truth=Fraction(2, 5))
-    assert frequency_p_value(told, [0.15, 0.15, 0.4, 0.15, 0.15]) > ALPHA
+    result, event = randomize_among(np.full(RUNS, 2), k=5, truth=Fraction(2, 5))
+    assert frequency_p_value(result, [0.15, 0.15, 0.4, 0.15, 0.15]) > ALPHA
     assert event.epsilon == log_above(Fraction(8, 3))
 
 
@@ -66,9 +66,9 @@ def test_a_table_is_sampled_exactly():
         (Fraction(1, 7), Fraction(0), Fraction(2, 7), Fraction(4, 7)),
     )
     inputs = np.arange(RUNS) % 2
-    told, event = randomize_by_table(inputs, table=table)
+    result, event = randomize_by_table(inputs, table=table)
     for place, row in enumerate(table):
-        assert frequency_p_value(told[inputs == place], [float(chance) for chance in row]) > ALPHA
+        assert frequency_p_value(result[inputs == place], [float(chance) for chance in row]) > ALPHA
     assert event.epsilon == log_above(Fraction(7, 3))
 
 
@@ -76,8 +76,8 @@ def test_a_table_is_sampled_exactly():
 def test_a_table_with_denominators_beyond_64_bits_is_sampled():
     rare = Fraction(1, 3**50)
     table = ((HALF - rare, HALF + rare), (HALF, HALF))
-    told, _ = randomize_by_table(np.zeros(5000, np.int64), table=table)
-    assert frequency_p_value(told, [0.5, 0.5]) > ALPHA
+    result, _ = randomize_by_table(np.zeros(5000, np.int64), table=table)
+    assert frequency_p_value(result, [0.5, 0.5]) > ALPHA
 
 
 def test_the_coins_of_the_seeds_have_the_epsilons_of_the_seeds():
@@ -86,14 +86,14 @@ def test_the_coins_of_the_seeds_have_the_epsilons_of_the_seeds():
     biased = coin_table(truth=Fraction("0.6"), yes=Fraction("0.4"))
     assert [float(chance) for row in biased for chance in row] == [0.84, 0.16, 0.24, 0.76]
     assert float(table_event(biased).epsilon) == pytest.approx(1.5581, abs=1e-4)
-    told = table_event(k_ary_table(k=4, truth=Fraction("0.7"))).epsilon
-    assert float(told) == pytest.approx(1.9459, abs=1e-4)
+    result = table_event(k_ary_table(k=4, truth=Fraction("0.7"))).epsilon
+    assert float(result) == pytest.approx(1.9459, abs=1e-4)
 
 
 @given(st.fractions(min_value=Fraction(1, 50), max_value=12), st.integers(2, 40))
 def test_the_truth_may_be_answered_as_often_as_epsilon_allows(epsilon: Fraction, k: int):
-    told = table_event(k_ary_table(k=k, truth=truth_for(epsilon, k=k))).epsilon
-    assert epsilon - Fraction(1, 10**4) < told <= epsilon + Fraction(1, 10**12)
+    result = table_event(k_ary_table(k=k, truth=truth_for(epsilon, k=k))).epsilon
+    assert epsilon - Fraction(1, 10**4) < result <= epsilon + Fraction(1, 10**12)
 
 
 @given(chances, chances)

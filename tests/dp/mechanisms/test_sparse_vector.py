@@ -59,7 +59,7 @@ def test_no_answers_are_more_likely_for_a_neighbor_than_epsilon_allows(pairs, li
 def test_a_sparse_vector_reveals_no_more_than_its_epsilon():
     """Lower bound of epsilon from 100 000 runs, half of them on each input, alpha 1e-7."""
     noise = ManyRuns()
-    told = []
+    result = []
     for values in ([0, 1, 1], [1, 0, 0]):
         runs = [
             above_threshold(
@@ -67,10 +67,10 @@ def test_a_sparse_vector_reveals_no_more_than_its_epsilon():
             )
             for _ in range(RUNS)
         ]
-        told.append(np.array([pattern(answers) for answers, _ in runs]))
-    assert 0.5 < epsilon_lower_bound(*told) <= 4
+        result.append(np.array([pattern(answers) for answers, _ in runs]))
+    assert 0.5 < epsilon_lower_bound(*result) <= 4
     expected = chance([0, 1], [False, True], threshold_scale=0.5, scale=2)
-    seen = np.isin(told[0], [pattern((False, True, last)) for last in (False, True)])
+    seen = np.isin(result[0], [pattern((False, True, last)) for last in (False, True)])
     assert frequency_p_value(seen.astype(int), [1 - expected, expected]) > ALPHA
 
 

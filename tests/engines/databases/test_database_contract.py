@@ -325,8 +325,8 @@ def test_failures_have_a_state_and_reveal_no_value(session: Session) -> None:
     for sqlstate, call in cases:
         with failing(sqlstate) as caught:
             call()
-        told = " ".join((str(caught.value), str(caught.value.detail), str(caught.value.hint)))
-        assert not any(word in told for word in ("Alice", "4711", "41", "400", "LINE", "Error"))
+        result = " ".join((str(caught.value), str(caught.value.detail), str(caught.value.hint)))
+        assert not any(word in result for word in ("Alice", "4711", "41", "400", "LINE", "Error"))
 
 
 def test_a_query_cannot_write(session: Session) -> None:

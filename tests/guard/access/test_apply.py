@@ -535,8 +535,8 @@ def test_a_trigger_of_another_user_does_not_read_what_they_do_not_see(hospital: 
 )
 def test_revoking_what_a_trigger_needs_gives_a_notice(hospital: Stage, line: str):
     hospital.play("carol: GRANT TRIGGER, SELECT ON patients TO bob", TRIGGER)
-    (told,) = hospital.play(line).notices
-    assert 'trigger "t" for table "patients"' in told
+    (result,) = hospital.play(line).notices
+    assert 'trigger "t" for table "patients"' in result
 
 
 def test_a_role_that_attached_a_trigger_is_renamed_with_it_and_not_dropped(hospital: Stage):

@@ -294,15 +294,15 @@ def test_postgresql_16_gives_the_same_verdict_at_every_step(oracle: tuple[Postgr
     model = Model(postgres.admin)
     done: list[str] = []
     for number, step in enumerate((*made.prepare(), *made.steps(LENGTH))):
-        theirs, told = postgres.run(step)
-        ours, said = model.run(step)
+        theirs, their_message = postgres.run(step)
+        ours, our_message = model.run(step)
         done.append(f"{number} {step.user}/{step.role}: {step.sql} -> {theirs}")
         history = "\n".join(done[-25:])
         if "ALL TABLES" in step.sql and "00000" not in (ours, theirs):
             ours = theirs = "refused"  # which relation is refused first is chance there
         assert ours == like(theirs), f"we say {ours}, PostgreSQL {theirs}:\n{history}"
         if not step.sql.startswith("DROP"):  # it says in its own words what falls along
-            assert sorted(said) == sorted(told), history
+            assert sorted(our_message) == sorted(their_message), history
         if number % LOOK_EVERY == 0 or number > LENGTH:
             believed = model.state(prefix)
             for what, expected in postgres.state(prefix).items():

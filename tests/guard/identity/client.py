@@ -23,13 +23,13 @@ class Client:
         return (self.header + self.bare).encode()
 
     def final(self, answer: bytes) -> bytes:
-        said = dict(part.split("=", 1) for part in answer.decode().split(","))
-        assert said["r"].startswith(self.nonce)
-        assert len(said["r"]) > len(self.nonce)
-        salt, rounds = base64.b64decode(said["s"]), int(said["i"])
+        attributes = dict(part.split("=", 1) for part in answer.decode().split(","))
+        assert attributes["r"].startswith(self.nonce)
+        assert len(attributes["r"]) > len(self.nonce)
+        salt, rounds = base64.b64decode(attributes["s"]), int(attributes["i"])
         self.salted = hashlib.pbkdf2_hmac("sha256", self.password.encode(), salt, rounds)
         channel = base64.b64encode(self.header.encode() + self.binding).decode()
-        without = f"c={channel},r={said['r']}"
+        without = f"c={channel},r={attributes['r']}"
         self.transcript = f"{self.bare},{answer.decode()},{without}".encode()
         key = hmac.digest(self.salted, b"Client Key", "sha256")
         signature = hmac.digest(hashlib.sha256(key).digest(), self.transcript, "sha256")

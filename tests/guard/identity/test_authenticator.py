@@ -100,8 +100,8 @@ def test_all_refusals_read_alike_and_only_the_journal_knows_why(
         ("locked", PASSWORD, "locked by an administrator"),
         ("old", PASSWORD, "the password has expired"),
     ]
-    said = [refusal(attempt, user, password) for user, password, _ in cases]
-    assert said == [("28P01", REFUSED.format(user)) for user, _, _ in cases]
+    message = [refusal(attempt, user, password) for user, password, _ in cases]
+    assert message == [("28P01", REFUSED.format(user)) for user, _, _ in cases]
     assert [each.reason for each in identity.decisions] == [reason for _, _, reason in cases]
 
 
@@ -116,8 +116,8 @@ def test_a_role_that_is_valid_until_later_comes_in(identity: IdentityFixture):
 
 def test_the_wire_must_be_encrypted_unless_it_is_local(identity: IdentityFixture):
     authenticator = identity.authenticator()
-    state, said = refusal(authenticator.authenticate, identity.client(is_encrypted=False))
-    assert (state, "TLS" in said) == ("28000", True)
+    state, message = refusal(authenticator.authenticate, identity.client(is_encrypted=False))
+    assert (state, "TLS" in message) == ("28000", True)
     refusal(authenticator.check_password, identity.client(is_encrypted=False), PASSWORD)
     refusal(authenticator.check_token, identity.client(is_encrypted=False), "any")
     assert log_in(authenticator, identity.client(is_encrypted=False, is_local=True)) == "in"

@@ -115,7 +115,7 @@ def test_a_killed_process_loses_no_acknowledged_entry(tmp_path: Path, place: Pat
     from discreet.guard.journal.keys import make_signing_key
 
     key = make_signing_key(tmp_path / "key.pem", tmp_path / "key.pub")
-    told: set[int] = set()
+    result: set[int] = set()
     for pause in (0.05, 0.1):
         process = subprocess.Popen(
             [sys.executable, "-c", KILLED, place, tmp_path / "key.pem"],
@@ -123,13 +123,13 @@ def test_a_killed_process_loses_no_acknowledged_entry(tmp_path: Path, place: Pat
             text=True,
         )
         assert process.stdout is not None
-        told.add(int(process.stdout.readline()))
+        result.add(int(process.stdout.readline()))
         time.sleep(pause)
         process.send_signal(signal.SIGKILL)
-        told |= {int(line) for line in process.stdout if line.endswith("\n")}
+        result |= {int(line) for line in process.stdout if line.endswith("\n")}
         process.wait()
     journal = Journal(place, signing_key=key)
-    assert told <= {entry.sequence for entry in journal.entries()}
+    assert result <= {entry.sequence for entry in journal.entries()}
     assert verify_journal(journal, public_key=key.public_key()).is_whole
 
 

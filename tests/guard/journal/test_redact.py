@@ -137,8 +137,8 @@ def test_why_it_failed_quotes_no_secret(detail, statement: str, sqlstate: str, r
 
 
 def test_why_it_failed_names_what_was_no_secret():
-    said = {"statement": "SELECT agee FROM t", "reason": 'column "agee" does not exist'}
-    failed = event(decision="failed", sqlstate="42703", **said)
+    entry = {"statement": "SELECT agee FROM t", "reason": 'column "agee" does not exist'}
+    failed = event(decision="failed", sqlstate="42703", **entry)
     assert AuditPolicy().apply(failed, lambda text: "hashed") == failed
 
 
@@ -161,7 +161,7 @@ def test_why_it_failed_quotes_no_literal(detail, statement: str, reason: str):
 
 
 def test_no_user_hides_by_a_literal_which_right_was_missing():
-    said = {"statement": "SELECT 'eve' FROM t", "reason": "eve has no SELECT on t"}
-    denied = event(decision="denied", sqlstate="42501", **said)
+    entry = {"statement": "SELECT 'eve' FROM t", "reason": "eve has no SELECT on t"}
+    denied = event(decision="denied", sqlstate="42501", **entry)
     found = AuditPolicy().apply(denied, lambda text: "hashed")
     assert (found.statement, found.reason) == ("SELECT ? FROM t", "eve has no SELECT on t")

@@ -45,10 +45,10 @@ def test_purging_what_others_do_changes_nothing_that_anyone_sees(seed: int):
         for observer in CLEARANCES:
             full, purged = START, START
             for act in written:
-                full, told = act.on(full)
+                full, result = act.on(full)
                 if model.dominates(CODES[observer], CODES[act.clearance]):
-                    purged, told_alone = act.on(purged)
-                    assert told == told_alone, (observer, act.sql)
+                    purged, result_alone = act.on(purged)
+                    assert result == result_alone, (observer, act.sql)
                 assert observed(full, observer) == observed(purged, observer), act.sql
 
 
@@ -96,8 +96,8 @@ def test_sql_does_what_the_model_does(tables: Callable[..., World]):
     for _ in range(2 * SOAK):
         world, state = tables(), START
         for act in acts(random, 25):
-            state, told = act.on(state)
-            assert _outcome(world.run(act.clearance, act.sql)) == told, act.sql
+            state, result = act.on(state)
+            assert _outcome(world.run(act.clearance, act.sql)) == result, act.sql
             assert world.stored("t") == _flat(state), act.sql
         for clearance in CLEARANCES:
             assert _values(world.see(clearance, "t")) == _shown(observed(state, clearance))
@@ -112,9 +112,9 @@ def test_declassification_in_sql_is_that_of_the_model(tables: Callable[..., Worl
             world.run(act.clearance, act.sql)
         for _ in range(6):
             (column, source, target), apply = declassification(random)
-            state, told = apply(state)
+            state, result = apply(state)
             done = world.declassify(CLEARANCES[-1], column, source, target, name="t")
-            assert _outcome(done) == told
+            assert _outcome(done) == result
             assert world.stored("t") == _flat(state)
 
 
@@ -128,9 +128,9 @@ def test_purging_what_others_do_changes_nothing_that_anyone_sees_in_sql(
         observer = random.choice(CLEARANCES[:-1])
         full, purged = tables(**strict), tables(**strict)
         for act in written:
-            told = full.run(act.clearance, act.sql)
+            result = full.run(act.clearance, act.sql)
             if model.dominates(CODES[observer], CODES[act.clearance]):
-                assert purged.run(act.clearance, act.sql) == told, act.sql
+                assert purged.run(act.clearance, act.sql) == result, act.sql
                 assert full.see(observer, "t") == purged.see(observer, "t"), act.sql
         assert full.see(observer, "t") == purged.see(observer, "t")
 
@@ -144,8 +144,8 @@ def test_postgresql_reports_and_shows_what_duckdb_does(null_label: Any, postgres
     for world in worlds:
         world.add(_table("t"))
     for act in written:
-        told = [world.run(act.clearance, act.sql) for world in worlds]
-        assert told[0] == told[1], act.sql
+        result = [world.run(act.clearance, act.sql) for world in worlds]
+        assert result[0] == result[1], act.sql
     for clearance in CLEARANCES:
         one, other = (world.see(clearance, "t") for world in worlds)
         assert one == other
@@ -159,8 +159,8 @@ def _table(name: str, **more: Any) -> Any:
     return relation(name, {"k": "text", "a": "bigint", "b": "bigint", "d": "bigint"}, **more)
 
 
-def _outcome(told: int | tuple[str, str]) -> int | str:
-    return told if isinstance(told, int) else told[0]
+def _outcome(result: int | tuple[str, str]) -> int | str:
+    return result if isinstance(result, int) else result[0]
 
 
 def _flat(state: State) -> set[tuple[Any, ...]]:

@@ -39,13 +39,13 @@ def test_the_way_is_down_only(staff: World):
 
 
 def test_no_user_declassifies_what_they_do_not_see(staff: World):
-    told = staff.declassify("C", "perf", "S", "C")
-    assert told == ("42501", 'clearance "C" does not dominate label "S"')
+    result = staff.declassify("C", "perf", "S", "C")
+    assert result == ("42501", 'clearance "C" does not dominate label "S"')
 
 
 def test_no_cell_goes_below_its_key(staff: World):
-    told = staff.declassify("S", "perf", "S", "U")
-    assert told == ("22023", 'label "U" is below the label of a key')
+    result = staff.declassify("S", "perf", "S", "U")
+    assert result == ("22023", 'label "U" is below the label of a key')
 
 
 def test_a_column_must_be_there(staff: World):

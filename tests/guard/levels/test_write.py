@@ -75,8 +75,8 @@ def test_of_versions_the_one_that_says_most_decides_a_new_value(staff: World):
 def test_versions_that_say_equally_much_must_agree_on_a_new_value(staff: World):
     staff.run("U", "INSERT INTO employee VALUES ('Smith', 100, 'Fair')")
     staff.run("C", "UPDATE employee SET perf = 'Bad'")
-    told = staff.run("S", "UPDATE employee SET salary = CASE perf WHEN 'Bad' THEN 1 ELSE 2 END")
-    assert told == ("21000", 'UPDATE command cannot give column "salary" two values for one key')
+    result = staff.run("S", "UPDATE employee SET salary = CASE perf WHEN 'Bad' THEN 1 ELSE 2 END")
+    assert result == ("21000", 'UPDATE command cannot give column "salary" two values for one key')
 
 
 def test_the_key_cannot_be_updated(staff: World):

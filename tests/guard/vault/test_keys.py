@@ -284,12 +284,12 @@ def test_what_does_not_fit_unlocks_nothing_and_reveals_nothing(
 ):
     create_key(documents, SIN, WrappingKey(OWN), act=ACT, custody="client")
     session = UnlockedKeys(documents)
-    said = set()
+    failures = set()
     for name in (SIN, "there is none"):
         with pytest.raises(StatementFailed) as caught:
             session.unlock(name, secret)
-        said.add((caught.value.sqlstate, str(caught.value)))
-    assert said == {("28000", "the key does not unlock anything here")}
+        failures.add((caught.value.sqlstate, str(caught.value)))
+    assert failures == {("28000", "the key does not unlock anything here")}
 
 
 def test_a_key_of_the_server_opens_by_itself_and_closes_when_it_is_destroyed(

@@ -337,6 +337,6 @@ def test_progress_reports_how_many_nodes_were_checked():
         Judge((model.KAnonymity(2),)),
         limit=1,
     )
-    told: list[tuple[str, int, int]] = []
-    found = full_domain.search(problem, progress=lambda *step: told.append(step))
-    assert told[-1] == ("nodes", found.notes["checked"], 2)
+    result: list[tuple[str, int, int]] = []
+    found = full_domain.search(problem, progress=lambda *step: result.append(step))
+    assert result[-1] == ("nodes", found.notes["checked"], 2)

@@ -243,11 +243,11 @@ def test_the_matrix_of_pram_is_reported_with_its_values() -> None:
     with ScratchEngine(DuckDB()) as engine:
         table = loaded(engine.engine, PEOPLE)
         stepped = perform_steps(table, [Pram("flag", 0.6)], generator=secret_generator(KEY))
-    (told,) = (done.to_dict() for done in stepped.done)
-    assert told["values"] == ["false", "true"]
-    assert np.array([4, 5]) @ np.array(told["matrix"]) == pytest.approx([4, 5])
-    assert told["promise"] == Pram.promise
-    assert told["pram"] == {"column": "flag", "keep": 0.6}
+    (result,) = (done.to_dict() for done in stepped.done)
+    assert result["values"] == ["false", "true"]
+    assert np.array([4, 5]) @ np.array(result["matrix"]) == pytest.approx([4, 5])
+    assert result["promise"] == Pram.promise
+    assert result["pram"] == {"column": "flag", "keep": 0.6}
 
 
 def test_pram_leaves_what_is_missing() -> None:

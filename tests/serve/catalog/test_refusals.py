@@ -107,13 +107,13 @@ def test_a_hidden_relation_cannot_be_distinguished_from_a_missing_one():
     )
     carol = client("carol")
     for text in texts:
-        told = []
+        result = []
         for name in ("visits", "voided"):
             try:
-                told.append(str(carol.ask(text.format(name))))
+                result.append(str(carol.ask(text.format(name))))
             except StatementFailed as failure:
-                told.append(f"{failure.sqlstate} {failure}".replace(name, "it"))
-        assert told[0] == told[1]
+                result.append(f"{failure.sqlstate} {failure}".replace(name, "it"))
+        assert result[0] == result[1]
 
 
 def test_every_part_that_is_allowed_is_one_that_sqlglot_has():

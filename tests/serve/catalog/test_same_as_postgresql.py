@@ -59,9 +59,9 @@ def test_a_client_gets_the_types_that_postgresql_reports(real: psycopg.Connectio
     )
     cursor = real.execute(text.encode())
     types = real.adapters.types
-    told = [types[column.type_code] for column in cursor.description or ()]
+    result = [types[column.type_code] for column in cursor.description or ()]
     expected = [
         f"{known.name}[]" if known.array_oid == column.type_code else known.name.strip('"')
-        for known, column in zip(told, cursor.description or (), strict=True)
+        for known, column in zip(result, cursor.description or (), strict=True)
     ]
     assert [field.type for field in client("alice").fields(text)] == expected

@@ -132,8 +132,8 @@ def _mentioned(authority: Authority, role: str) -> str:
 @settings(max_examples=25)
 @given(authority=authorities(), role=st.sampled_from(["reader", "group", "owner"]))
 def test_no_row_mentions_what_a_role_may_not_know_of(authority: Authority, role: str):
-    told = _mentioned(authority, role)
-    assert {name for name in _hidden(authority, role) if name in told} == set()
+    result = _mentioned(authority, role)
+    assert {name for name in _hidden(authority, role) if name in result} == set()
 
 
 @settings(max_examples=25)
@@ -153,15 +153,15 @@ def test_what_is_shown_is_what_the_decisions_allow(authority: Authority, role: s
 @settings(max_examples=10)
 @given(authority=authorities())
 def test_a_superuser_sees_everything(authority: Authority):
-    told = _mentioned(authority, "root")
-    assert all(relation.name in told for relation in authority.relations.values())
+    result = _mentioned(authority, "root")
+    assert all(relation.name in result for relation in authority.relations.values())
 
 
 def test_clearances_and_passwords_are_hidden_from_all_users():
     everything = client("discreet")
-    told = str(everything.ask("SELECT * FROM pg_roles")) + str(everything.ask("TABLE pg_user"))
-    assert "nato" not in told
-    assert "********" in told
+    result = str(everything.ask("SELECT * FROM pg_roles")) + str(everything.ask("TABLE pg_user"))
+    assert "nato" not in result
+    assert "********" in result
 
 
 def test_a_reader_of_two_columns_sees_a_table_of_two():

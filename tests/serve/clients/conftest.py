@@ -53,12 +53,12 @@ def whole(folder: Path) -> Iterator[Served]:
         env={**os.environ, "DISCREET_ADMIN_PASSWORD": password},
     )
     assert process.stdout is not None
-    said = ""
+    output = ""
     try:
-        while (found := re.search(r"port=(\d+)", said)) is None:
+        while (found := re.search(r"port=(\d+)", output)) is None:
             line = process.stdout.readline()
-            assert line, said
-            said += line
+            assert line, output
+            output += line
         authority = folder / "data" / "tls" / "server.crt"
         yield Served("127.0.0.1", int(found[1]), "admin", password, "discreet", authority)
     finally:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 @pytest.fixture(scope="module")
-def told(server: Served, people: str, node_modules: Path) -> dict[str, Any]:
+def result(server: Served, people: str, node_modules: Path) -> dict[str, Any]:
     """What the program of this folder printed."""
     script = Path(__file__).with_name("client.cjs")
     arguments = (server.host, str(server.port), server.user, server.password, server.database)
@@ -31,8 +31,8 @@ def told(server: Served, people: str, node_modules: Path) -> dict[str, Any]:
     return json.loads(done.stdout)
 
 
-def test_rows_have_their_types(told: dict[str, Any]):
-    first, second = told["rows"]
+def test_rows_have_their_types(result: dict[str, Any]):
+    first, second = result["rows"]
     assert first == {
         "id": 1,
         "name": "person 1",
@@ -42,11 +42,11 @@ def test_rows_have_their_types(told: dict[str, Any]):
         "score": 0.5,
     }
     assert set(second.values()) == {2, None}
-    assert told["oids"] == [23, 25, 25, 1700, 16, 701]
+    assert result["oids"] == [23, 25, 25, 1700, 16, 701]
 
 
-def test_parameters_come_back_as_they_went(told: dict[str, Any]):
-    assert told["typed"] == {
+def test_parameters_come_back_as_they_went(result: dict[str, Any]):
+    assert result["typed"] == {
         "a": 42,
         "b": "Grüße",
         "c": True,
@@ -56,13 +56,13 @@ def test_parameters_come_back_as_they_went(told: dict[str, Any]):
     }
 
 
-def test_a_named_statement_is_used_again(told: dict[str, Any]):
-    assert told["named"] == ["person 1", "person 3", "person 5"]
+def test_a_named_statement_is_used_again(result: dict[str, Any]):
+    assert result["named"] == ["person 1", "person 3", "person 5"]
 
 
-def test_a_failure_has_its_sqlstate_and_a_transaction_is_undone(told: dict[str, Any]):
-    assert (told["failure"], told["count"]) == ("42P01", 500)
+def test_a_failure_has_its_sqlstate_and_a_transaction_is_undone(result: dict[str, Any]):
+    assert (result["failure"], result["count"]) == ("42P01", 500)
 
 
-def test_several_statements_have_several_results(told: dict[str, Any]):
-    assert told["several"] == [1, 2]
+def test_several_statements_have_several_results(result: dict[str, Any]):
+    assert result["several"] == [1, 2]

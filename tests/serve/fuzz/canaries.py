@@ -55,9 +55,9 @@ class Canaries:
                 self.cells[str(made)] = cell
                 return made
 
-    def found(self, told: str) -> set[str]:
+    def found(self, result: str) -> set[str]:
         """Return the cells that a text gives away."""
-        lowered = told.lower()
+        lowered = result.lower()
         parts = [part for run in _RUNS.findall(lowered) for part in _parts(run)]
         parts += _NUMBERS.findall(lowered) + _DATES.findall(lowered) + _HASHES.findall(lowered)
         return {self.cells[part] for part in parts if part in self.cells}

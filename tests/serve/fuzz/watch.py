@@ -100,7 +100,7 @@ class Watch:
             return
         prepared = session.prepare(statement)
         self.tally.prepared += 1
-        self.told(user, text, [field.name for field in prepared.fields or ()])
+        self.check_output(user, text, [field.name for field in prepared.fields or ()])
         if is_run:
             values = [self.chance.choice(VALUES) for _ in prepared.parameters]
             outcome = session.run(prepared, values)
@@ -110,13 +110,15 @@ class Watch:
 
     def outcome(self, user: str, text: str, outcome: Outcome) -> None:
         """Look at rows, names, tag and notices."""
-        self.told(user, text, [outcome.tag, *(field.name for field in outcome.fields or ())])
+        self.check_output(
+            user, text, [outcome.tag, *(field.name for field in outcome.fields or ())]
+        )
         for notice in outcome.notices:
-            self.told(user, text, [notice.message, notice.detail, notice.hint])
+            self.check_output(user, text, [notice.message, notice.detail, notice.hint])
         if outcome.table is not None:
             self.tally.rows += outcome.table.num_rows
             for column in outcome.table.columns:
-                self.told(user, text, column.to_pylist(), is_data=True)
+                self.check_output(user, text, column.to_pylist(), is_data=True)
 
     def failed(self, user: str, text: str, error: Exception) -> None:
         """Look at an error as a client is shown it."""
@@ -127,9 +129,11 @@ class Watch:
         self.tally.states[shown.sqlstate] += 1
         if shown.sqlstate.startswith("XX") or shown.sqlstate == "58000":
             self.tally.find((f"internal {shown}", user, text))
-        self.told(user, text, [str(shown), shown.detail, shown.hint])
+        self.check_output(user, text, [str(shown), shown.detail, shown.hint])
 
-    def told(self, user: str, text: str, things: list[Any], *, is_data: bool = False) -> None:
+    def check_output(
+        self, user: str, text: str, things: list[Any], *, is_data: bool = False
+    ) -> None:
         """Look for what this user may not see, and for words of an engine."""
         shown = "\n".join(str(thing) for thing in things if thing is not None)
         leaked = self.world.leaked(user, shown)

@@ -92,9 +92,9 @@ class World:
             self.sessions[user] = self.opened.server.open_session(client, given, "test")
         return self.sessions[user]
 
-    def leaked(self, user: str, told: str) -> set[str]:
+    def leaked(self, user: str, result: str) -> set[str]:
         """Return the cells that a text gives away and that the user may not see."""
-        return {cell for cell in self.canaries.found(told) if not _may_see(user, cell)}
+        return {cell for cell in self.canaries.found(result) if not _may_see(user, cell)}
 
     def state(self) -> list[list[tuple[Any, ...]]]:
         """Return what is in all tables."""

@@ -196,16 +196,16 @@ def test_columns_of_a_result_name_their_relation(server, connect):
     admin.run("CREATE TABLE t (a integer, b integer); CREATE VIEW v AS SELECT b FROM t")
     oids = dict(admin.rows("SELECT relname, oid FROM pg_class WHERE relname IN ('t', 'v')"))
 
-    def told(text: str) -> list[tuple[int, int]]:
+    def result(text: str) -> list[tuple[int, int]]:
         return [(field.table, field.place) for field in admin.run(text).fields or ()]
 
-    assert told("SELECT b, a AS x, a + 1, * FROM t") == [
+    assert result("SELECT b, a AS x, a + 1, * FROM t") == [
         *((oids["t"], 2), (oids["t"], 1), (0, 0)),
         *((oids["t"], 1), (oids["t"], 2)),
     ]
-    assert told("SELECT b FROM v") == [(oids["v"], 1)]
-    assert told("WITH w AS (SELECT b FROM t) SELECT q.c FROM (SELECT b AS c FROM w) AS q") == [
+    assert result("SELECT b FROM v") == [(oids["v"], 1)]
+    assert result("WITH w AS (SELECT b FROM t) SELECT q.c FROM (SELECT b AS c FROM w) AS q") == [
         (oids["t"], 2)
     ]
-    assert told("SELECT a FROM t UNION SELECT a FROM t") == [(0, 0)]
-    assert told("INSERT INTO t VALUES (1, 2) RETURNING b, a + b") == [(oids["t"], 2), (0, 0)]
+    assert result("SELECT a FROM t UNION SELECT a FROM t") == [(0, 0)]
+    assert result("INSERT INTO t VALUES (1, 2) RETURNING b, a + b") == [(oids["t"], 2), (0, 0)]

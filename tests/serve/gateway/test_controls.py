@@ -413,12 +413,12 @@ def test_the_journal_names_the_control_and_the_rule(
     refusal(adversary, f"{SUM} WHERE name = 'Alice'")
     value(adversary, f"{SUM} WHERE age < 30")
     refusal(adversary, f"{SUM} WHERE age < 30 OR name = 'Alice'")
-    told = [
+    result = [
         (event.decision, event.reason)
         for event in (entry.event for entry in server.server.journal.entries())
         if event.user == "eve" and event.kind == "question"
     ]
-    assert told == [
+    assert result == [
         ("allowed", "control seed"),
         ("denied", "control seed: size"),
         ("allowed", "control seed"),

@@ -23,11 +23,11 @@ def test_an_action_that_fails_leaves_the_others_their_end():
 
 def test_an_interrupt_that_had_no_effect_is_repeated():
     """An engine is interrupted between two queries, and goes on with the second."""
-    told, ended = list[int](), threading.Event()
+    result, ended = list[int](), threading.Event()
 
     def stop() -> None:
-        told.append(len(told))
-        if len(told) == 3:
+        result.append(len(result))
+        if len(result) == 3:
             ended.set()
 
     with closing(Deadlines()) as deadlines, deadlines.limit(0.01, stop):

@@ -21,9 +21,9 @@ def web(server, monkeypatch) -> TestClient:
 
 
 def test_a_server_that_works_says_so_part_by_part(web: TestClient):
-    told = web.get("/healthz")
-    assert told.status_code == 200
-    assert told.json() == {
+    result = web.get("/healthz")
+    assert result.status_code == 200
+    assert result.json() == {
         "status": "ok",
         "parts": dict.fromkeys(("control", "ledger", "journal", "database"), "ok"),
         "unwitnessed": 0,
@@ -36,10 +36,10 @@ def test_a_part_that_fails_makes_it_503_without_words(server, web: TestClient, p
         raise StoreFailed("The store in /srv/secret/place cannot be read.")
 
     server.server.health_monitor._looks[part] = fail
-    told = web.get("/healthz")
-    assert told.status_code == 503
-    assert told.json()["parts"][part] == "failing"
-    assert "secret" not in told.text
+    result = web.get("/healthz")
+    assert result.status_code == 503
+    assert result.json()["parts"][part] == "failing"
+    assert "secret" not in result.text
 
 
 def test_a_part_that_hangs_is_down_and_is_asked_once(server, web: TestClient, monkeypatch):
@@ -63,5 +63,5 @@ def test_checkpoints_without_a_witness_are_counted(open_server, tmp_path):
     web = TestClient(make_app(opened.server, opened.authenticator, is_encrypted=True))
     opened.server.open_session(ClientInfo("admin", "127.0.0.1", is_local=True), {}, "test").close()
     assert web.get("/healthz").json()["unwitnessed"] > 0
-    told = web.get("/metrics", auth=("admin", "a long password")).text
-    assert re.search(r"discreet_unwitnessed_checkpoints [1-9]", told)
+    result = web.get("/metrics", auth=("admin", "a long password")).text
+    assert re.search(r"discreet_unwitnessed_checkpoints [1-9]", result)

@@ -69,7 +69,7 @@ def test_intervals_may_have_signs_and_commas(server, connect):
 
 
 @pytest.mark.parametrize(
-    ("said", "sqlstate"),
+    ("setting", "sqlstate"),
     [
         ("DateStyle = 'German'", "0A000"),
         ("IntervalStyle = 'iso_8601'", "0A000"),
@@ -79,14 +79,14 @@ def test_intervals_may_have_signs_and_commas(server, connect):
         ("TimeZone = '../../etc/passwd'", "22023"),
     ],
 )
-def test_a_setting_that_would_not_be_kept_is_refused(server, connect, said, sqlstate):
+def test_a_setting_that_would_not_be_kept_is_refused(server, connect, setting, sqlstate):
     with pytest.raises(StatementFailed) as failed:
-        connect(server).run(f"SET {said}")
+        connect(server).run(f"SET {setting}")
     assert failed.value.sqlstate == sqlstate
 
 
 @pytest.mark.parametrize(
-    ("name", "said", "kept"),
+    ("name", "setting", "kept"),
     [
         ("DateStyle", "ISO", "ISO, MDY"),
         ("TimeZone", "europe/berlin", "Europe/Berlin"),
@@ -94,5 +94,5 @@ def test_a_setting_that_would_not_be_kept_is_refused(server, connect, said, sqls
         ("TimeZone", "UTC", "UTC"),
     ],
 )
-def test_what_drivers_say_at_the_start_is_taken(server, connect, name, said, kept):
-    assert connect(server, **{name: said}).session.reported[name] == kept
+def test_what_drivers_say_at_the_start_is_taken(server, connect, name, setting, kept):
+    assert connect(server, **{name: setting}).session.reported[name] == kept

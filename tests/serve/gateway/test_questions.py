@@ -151,8 +151,8 @@ def test_a_question_is_ended_by_a_cancel_or_by_its_time_limit(small, ann):
         ann.run(endless)
     ann.run("SET statement_timeout = 0")
     # Charged once, though it was asked twice.
-    told = ann.run("SELECT count(*) FROM visits WHERE ward = 'a'").notices[0].message
-    assert told == "Spent epsilon 0.1. Left: epsilon 0.8."
+    result = ann.run("SELECT count(*) FROM visits WHERE ward = 'a'").notices[0].message
+    assert result == "Spent epsilon 0.1. Left: epsilon 0.8."
 
 
 def test_the_default_schema_may_be_named(ann):

@@ -80,7 +80,7 @@ def test_a_commit_that_fails_closes_the_cursors_of_its_transaction(admin, server
 
 
 @pytest.mark.parametrize(
-    ("said", "shown"),
+    ("value", "shown"),
     [
         ("5000", "5s"),
         ("'1.5s'", "1500ms"),
@@ -90,12 +90,12 @@ def test_a_commit_that_fails_closes_the_cursors_of_its_transaction(admin, server
         ("'0s'", "0"),
     ],
 )
-def test_times_are_shown_with_their_unit(admin, said, shown):
+def test_times_are_shown_with_their_unit(admin, value, shown):
     for name in ("statement_timeout", "lock_timeout", "idle_in_transaction_session_timeout"):
-        admin.run(f"SET {name} = {said}")
+        admin.run(f"SET {name} = {value}")
         assert admin.rows(f"SHOW {name}") == [(shown,)]
 
 
-@pytest.mark.parametrize("said", ["'\u00b2'", "'5 weeks'", "-1", "2147483648", "'9e9'"])
-def test_what_is_no_time_is_refused(admin, said):
-    assert refusal(admin, f"SET statement_timeout = {said}") == "22023"
+@pytest.mark.parametrize("value", ["'\u00b2'", "'5 weeks'", "-1", "2147483648", "'9e9'"])
+def test_what_is_no_time_is_refused(admin, value):
+    assert refusal(admin, f"SET statement_timeout = {value}") == "22023"

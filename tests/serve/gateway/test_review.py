@@ -28,12 +28,12 @@ def labeled(server, connect):
 
 @pytest.mark.parametrize("user", ["low", "uncleared"])
 @pytest.mark.parametrize(
-    "said", [{"discreet.clearance": "TS"}, {"options": "-c discreet.clearance=TS"}]
+    "parameters", [{"discreet.clearance": "TS"}, {"options": "-c discreet.clearance=TS"}]
 )
-def test_no_user_gets_a_clearance_by_connecting_with_it(labeled, server, connect, user, said):
+def test_no_user_gets_a_clearance_by_connecting_with_it(labeled, server, connect, user, parameters):
     with pytest.raises(AccessDenied):
-        connect(server, user, **said)
-    assert connect(server, "high", **said).rows("SELECT id FROM m") == [(1,)]
+        connect(server, user, **parameters)
+    assert connect(server, "high", **parameters).rows("SELECT id FROM m") == [(1,)]
 
 
 def test_a_session_keeps_no_clearance_that_its_user_lost(labeled, server, connect):

@@ -52,13 +52,13 @@ def test_a_question_ends_with_its_time_and_costs_once(analyst, slow):
 
 def test_canceling_a_waiting_statement_stops_only_that_one(analyst, slow):
     first, second = analyst(), analyst()
-    told: list[StatementFailed] = []
+    result: list[StatementFailed] = []
 
     def ask() -> None:
         try:
             first.run(QUESTION)
         except StatementFailed as error:
-            told.append(error)
+            result.append(error)
 
     thread = threading.Thread(target=ask)
     thread.start()
@@ -67,8 +67,8 @@ def test_canceling_a_waiting_statement_stops_only_that_one(analyst, slow):
     with pytest.raises(StatementFailed) as failed:
         second.run(QUESTION)
     assert failed.value.sqlstate == "57014"
-    assert not told
+    assert not result
     assert thread.is_alive()
     first.session.cancel()
     thread.join(60)
-    assert [error.sqlstate for error in told] == ["57014"]
+    assert [error.sqlstate for error in result] == ["57014"]

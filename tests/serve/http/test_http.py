@@ -179,14 +179,14 @@ def test_tokens_are_in_the_journal_before_they_are_good_and_their_secrets_are_no
             patch.setattr(web.opened.server.audit, "record_login", lambda _: None)
             assert client.post("/v1/tokens", json={"label": "lost"}).status_code == 503
         labels = [token["label"] for token in client.get("/v1/tokens").json()]
-    told = [entry.event for entry in journal.entries(EntryFilter(kind="setting"))]
+    result = [entry.event for entry in journal.entries(EntryFilter(kind="setting"))]
     assert [
-        (each.user, each.protocol, (each.reason or "").partition(" (")[0]) for each in told[-2:]
+        (each.user, each.protocol, (each.reason or "").partition(" (")[0]) for each in result[-2:]
     ] == [
         ("clerk", "http", f"make token {made['id']}"),
         ("clerk", "http", f"revoke token {made['id']}"),
     ]
-    assert made["token"].split("_", 2)[2] not in str(told)
+    assert made["token"].split("_", 2)[2] not in str(result)
     assert "lost" not in labels
 
 
@@ -225,9 +225,9 @@ def test_the_checkpoint_is_a_signed_note(web: Web):
 
 
 def test_health_needs_no_login_and_does_not_reveal_what_others_do(web: Web):
-    told = httpx.get(f"{web.url}/healthz", timeout=PATIENCE).json()
-    assert told["status"] == "ok"
-    assert set(told) == {"status", "parts", "unwitnessed"}
+    result = httpx.get(f"{web.url}/healthz", timeout=PATIENCE).json()
+    assert result["status"] == "ok"
+    assert set(result) == {"status", "parts", "unwitnessed"}
 
 
 def test_metrics_are_for_superusers_and_reveal_no_names(web: Web):

@@ -234,10 +234,10 @@ class PlainSession:
         found = {int(number): kind for number, kind in PARAMETER.findall(bare)}
         count = max([0, *found, len(declared)])
         given = [*declared, *[None] * count]
-        said = [found.get(place + 1, "").lower() for place in range(count)]
-        named = [NAMES.get(kind.removesuffix("[]"), kind) for kind in said]
+        matched = [found.get(place + 1, "").lower() for place in range(count)]
+        named = [NAMES.get(kind.removesuffix("[]"), kind) for kind in matched]
         return tuple(
-            given[place] or named[place] + ("[]" if said[place].endswith("[]") else "") or "text"
+            given[place] or named[place] + ("[]" if matched[place].endswith("[]") else "") or "text"
             for place in range(count)
         )
 
@@ -319,14 +319,14 @@ class PlainSession:
         return Outcome("RELEASE")
 
     def _set(self, statement: Statement) -> Outcome:
-        said = re.fullmatch(
+        matched = re.fullmatch(
             r"SET\s+(?:SESSION\s+)?(\w+)\s*(?:=|TO)\s*(.*)", statement.text, re.I | re.S
         )
-        if said is not None:
+        if matched is not None:
             known = {name.lower(): name for name in ("TimeZone", "application_name", "DateStyle")}
-            name = known.get(said[1].lower())
+            name = known.get(matched[1].lower())
             if name:
-                self.settings = {**self.settings, name: said[2].strip("'\"")}
+                self.settings = {**self.settings, name: matched[2].strip("'\"")}
         return Outcome("SET")
 
     def _show(self, statement: Statement) -> Outcome:
@@ -354,10 +354,10 @@ class PlainSession:
         return Outcome("SLEEP")
 
     def _copy(self, statement: Statement) -> Outcome:
-        said = COPY.fullmatch(statement.text)
-        if said is None:
+        matched = COPY.fullmatch(statement.text)
+        if matched is None:
             raise StatementFailed("0A000", "COPY TO STDOUT is all there is")
-        what, options = said["what"], said["options"].upper()
+        what, options = matched["what"], matched["options"].upper()
         sql = what[1:-1] if what.startswith("(") else f"SELECT * FROM {what}"
         form: Any = next((each for each in ("csv", "binary") if each.upper() in options), "text")
         fields, table = self._describe(sql), self._execute(sql).to_arrow_table()
@@ -370,12 +370,12 @@ class PlainSession:
         return self.cursors[name]
 
     def _declare(self, statement: Statement) -> Outcome:
-        said = re.fullmatch(
+        matched = re.fullmatch(
             r'DECLARE\s+"?(\w+)"?\s+.*?CURSOR\s+.*?FOR\s+(.*)', statement.text, re.I | re.S
         )
-        assert said is not None
-        sql = said[2]
-        self.cursors[said[1]] = Cursor(self._describe(sql), self._execute(sql).to_arrow_table())
+        assert matched is not None
+        sql = matched[2]
+        self.cursors[matched[1]] = Cursor(self._describe(sql), self._execute(sql).to_arrow_table())
         return Outcome("DECLARE CURSOR")
 
     def _fetch(self, statement: Statement) -> Outcome:

@@ -61,7 +61,7 @@ def postgres(postgres_url: str) -> psycopg.Connection:
 
 @pytest.mark.postgres
 @pytest.mark.parametrize(
-    ("said", "options"),
+    ("clause", "options"),
     [
         ("", {}),
         ("(format csv)", {"format": "csv"}),
@@ -73,9 +73,9 @@ def postgres(postgres_url: str) -> psycopg.Connection:
     ],
 )
 def test_a_copy_is_what_postgresql_writes(
-    postgres: psycopg.Connection, said: str, options: dict[str, object]
+    postgres: psycopg.Connection, clause: str, options: dict[str, object]
 ):
-    sql = f"copy (select * from nasty order by n) to stdout {said}"
+    sql = f"copy (select * from nasty order by n) to stdout {clause}"
     with postgres.cursor() as cursor, cursor.copy(sql.encode()) as copy:
         expected = b"".join(bytes(part) for part in copy)
     assert lines(**options) == expected

@@ -344,5 +344,5 @@ def test_the_tag_of_create_table_as_keeps_its_count():
 
 
 def test_a_column_names_its_table():
-    told = row_description([ResultField("a", "int4", table=20_000, place=3)], [0])
-    assert struct.unpack("!IhIhih", told[-18:])[:3] == (20_000, 3, 23)
+    result = row_description([ResultField("a", "int4", table=20_000, place=3)], [0])
+    assert struct.unpack("!IhIhih", result[-18:])[:3] == (20_000, 3, 23)

@@ -33,9 +33,9 @@ def test_a_login_has_the_sqlstate_that_the_authenticator_gave_it():
     [ValueError("Alice"), errors.Bug("Alice"), errors.DiscreetError("Alice"), KeyError("Alice")],
 )
 def test_what_is_not_in_the_table_has_no_words(error: Exception):
-    told = error_response(error)
-    assert b"Alice" not in told
-    assert b"CXX000\0Minternal error\0" in told
+    result = error_response(error)
+    assert b"Alice" not in result
+    assert b"CXX000\0Minternal error\0" in result
 
 
 def test_running_out_of_memory_or_stack_is_a_limit():
@@ -44,13 +44,13 @@ def test_running_out_of_memory_or_stack_is_a_limit():
 
 
 def test_detail_and_hint_are_reported():
-    told = error_response(errors.StatementFailed("42601", "no", detail="why", hint="what else"))
-    assert b"Dwhy\0Hwhat else\0" in told
+    result = error_response(errors.StatementFailed("42601", "no", detail="why", hint="what else"))
+    assert b"Dwhy\0Hwhat else\0" in result
 
 
 def test_zero_bytes_cannot_break_a_message():
-    told = error_response(errors.StatementFailed("42601", "a\0b"))
-    assert b"Mab\0" in told
+    result = error_response(errors.StatementFailed("42601", "a\0b"))
+    assert b"Mab\0" in result
 
 
 def test_every_sqlstate_of_this_package_is_in_the_reference():

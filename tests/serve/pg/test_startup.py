@@ -36,17 +36,17 @@ def refusal(served: Served, *parts: bytes) -> dict[str, str]:
 def test_a_client_gets_the_settings_a_key_and_that_the_server_is_ready(served: Served):
     with knocking(served) as raw:
         found = raw.login(application_name="test")
-    told = dict(
+    result = dict(
         each.body.rstrip(b"\0").split(b"\0")
         for each in found
         if each.kind == "S" and each.body.rstrip(b"\0").count(b"\0")
     )
-    assert told[b"server_version"].startswith(b"16.")
-    assert told[b"client_encoding"] == b"UTF8"
-    assert told[b"integer_datetimes"] == b"on"
-    assert told[b"standard_conforming_strings"] == b"on"
-    assert told[b"session_authorization"] == b"trusted"
-    assert told[b"application_name"] == b"test"
+    assert result[b"server_version"].startswith(b"16.")
+    assert result[b"client_encoding"] == b"UTF8"
+    assert result[b"integer_datetimes"] == b"on"
+    assert result[b"standard_conforming_strings"] == b"on"
+    assert result[b"session_authorization"] == b"trusted"
+    assert result[b"application_name"] == b"test"
     assert found[0].body == struct.pack("!i", 0)
     assert [each.kind for each in found[-2:]] == ["K", "Z"]
 
