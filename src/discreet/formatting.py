@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 
@@ -27,3 +28,23 @@ def format_percent(share: float) -> str:
     if 0.9995 <= share < 1:
         return "> 99.9 %"
     return f"{100 * share:.1f} %" if share not in (0, 1) else f"{100 * share:.0f} %"
+
+
+def format_level(value: float | None) -> str:
+    """Return a level as people read it; infinity is written out, because no level is worse.
+
+    >>> format_level(12345), format_level(2.71828), format_level(float("inf")), format_level(None)
+    ('12,345', '2.718', '∞ (unbounded)', 'not defined')
+    """
+    if value is None:
+        return "not defined"
+    if math.isinf(value):
+        return "∞ (unbounded)"
+    return f"{value:,.0f}" if value == int(value) else f"{value:,.4g}"
+
+
+def format_chance(chance: float | None) -> str:
+    """Return a chance as a percentage, and say so where it is none."""
+    if chance is None:
+        return "no rows"
+    return "more than 100 %" if chance > 1 else format_percent(chance)

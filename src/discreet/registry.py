@@ -207,6 +207,41 @@ class FormatSpec:
 
 
 @dataclass(frozen=True)
+class CriterionSpec:
+    """A criterion: its class, and how it is asked for.
+
+    What it measures, requires and says is in its class, with its parameters as fields. Policy, command
+    line, Python, check and reports are made from both.
+
+    Attributes:
+        criterion: A subclass of `discreet.criteria.criterion.Criterion`.
+        summary: What it requires of each class, in one line.
+        option: The option of the command line, and the keyword in Python.
+        option_summary: What the option means, in one line.
+        examples: How the option's value is written.
+        metavar: What stands for the value in `--help`.
+        shared: Parameters that other options of the same name state.
+        hidden: Whether `--help` leaves the option out.
+        position: Its place in lists.
+    """
+
+    criterion: type[Any]
+    summary: str
+    option: str
+    option_summary: str
+    examples: tuple[str, ...]
+    metavar: str | None = None
+    shared: tuple[str, ...] = ()
+    hidden: bool = False
+    position: int = LAST
+
+    @property
+    def name(self) -> str:
+        """The word of the policy."""
+        return self.criterion.name
+
+
+@dataclass(frozen=True)
 class ExtensionRegistry(Generic[Spec]):
     """Everything of one kind, by name: what discreet has, and what installed packages add.
 
@@ -331,6 +366,9 @@ def _package_name(point: EntryPoint) -> str:
 
 ATTACKS: ExtensionRegistry[AttackSpec] = ExtensionRegistry(
     "discreet.attacks", "attack", AttackSpec, package="discreet.attacks.specs"
+)
+CRITERIA: ExtensionRegistry[CriterionSpec] = ExtensionRegistry(
+    "discreet.criteria", "criterion", CriterionSpec, package="discreet.criteria.specs"
 )
 FORMATS: ExtensionRegistry[FormatSpec] = ExtensionRegistry(
     "discreet.formats", "file format", FormatSpec, package="discreet.engines.formats"

@@ -11,9 +11,8 @@ import pytest
 from discreet import errors
 from discreet.cli.command import VERBS, cli
 from discreet.errors import DiscreetError
-from discreet.measure.criteria.verdicts import NAMES
 from discreet.policy.json_schema import policy_schema
-from discreet.registry import FORMATS
+from discreet.registry import CRITERIA, FORMATS
 from discreet.serve.gateway.variables import DEFAULTS
 from discreet.serve.settings import AuditSettings, DirectorySettings, ServerLimits, Settings
 
@@ -83,7 +82,7 @@ def test_a_page_names_no_option_that_the_verb_lacks(verb: str):
     assert sorted(named - set(options_of(verb)) - {"--help"}) == []
 
 
-@pytest.mark.parametrize("name", sorted(NAMES.values()))
+@pytest.mark.parametrize("name", sorted(CRITERIA))
 def test_a_criterion_has_headings_in_the_policy_and_among_criteria(name: str):
     for page in ("policy.md", "criteria.md"):
         text = (REFERENCE / page).read_text("utf-8")
@@ -92,7 +91,7 @@ def test_a_criterion_has_headings_in_the_policy_and_among_criteria(name: str):
 
 def test_the_policy_knows_the_same_criteria_as_the_measures():
     written = str(policy_schema())
-    assert [name for name in NAMES.values() if f"'{name}'" not in written] == []
+    assert [name for name in CRITERIA if f"'{name}'" not in written] == []
 
 
 @pytest.mark.parametrize(

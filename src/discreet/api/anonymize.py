@@ -8,19 +8,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
-from discreet.api.criteria import (
-    DISTANCE,
-    DIVERSITY,
-    LIKENESS,
-    CriterionLevel,
-    Levels,
-    make_criteria,
-    read_levels,
-)
+from discreet.api.criteria import Levels, make_criteria, read_choices
 from discreet.api.publication import (
-    KEPT_CHOICES,
     choose_manifest_path,
     current_time,
+    kept_choices,
     open_registry,
     plain_choice,
     read_rows,
@@ -78,6 +70,7 @@ def anonymize(  # noqa: PLR0913 -- the options of the command
     encoding: str | None = None,
     memory: str | None = None,
     progress: Callable[[str, int, int], None] | None = None,
+    **criteria: Levels,
 ) -> Release:
     """Publish the rows of `source` so that they meet the criteria, with little loss.
 
@@ -124,6 +117,7 @@ def anonymize(  # noqa: PLR0913 -- the options of the command
         encoding: The encoding of a CSV file.
         memory: How much memory the engine may use, such as `4GB`.
         progress: Called with a step's name, what is done and what there is to do.
+        criteria: Criteria of installed packages, by the names of their options.
 
     Raises:
         CriteriaUnreachable: No recoding meets the criteria; the message says how far one can get.
@@ -139,17 +133,11 @@ def anonymize(  # noqa: PLR0913 -- the options of the command
     given = dict(locals())
     if dry_run and (output is not None or manifest is not None):
         raise WrongUsage("A dry run publishes nothing. Leave out dry_run, or output and manifest.")
-    levels = {
-        "l": read_levels("l", l, DIVERSITY),
-        "t": read_levels("t", t, DISTANCE),
-        "alpha": read_levels("alpha", alpha, ()),
-        "beta": read_levels("beta", beta, LIKENESS),
-        "disclosure": read_levels("disclosure", disclosure, ()),
-    }
-    given |= {"hierarchies": Path(hierarchies) if hierarchies is not None else None}
-    criteria = make_criteria(k=k, k_map=k_map, presence=presence, **levels)
+    named = {"k": k, "l": l, "t": t, "alpha": alpha, "beta": beta, "disclosure": disclosure}
+    choices = read_choices({**named, "k_map": k_map, "presence": presence, **criteria})
+    given |= {"hierarchies": Path(hierarchies) if hierarchies is not None else None, **choices}
     options = AnonymizeOptions(
-        criteria=criteria,
+        criteria=make_criteria(choices),
         weights=weights or {},
         **{name: given[name] for name in _WORDS_OF_OPTIONS},
     )
@@ -180,19 +168,16 @@ def anonymize(  # noqa: PLR0913 -- the options of the command
     found = anonymize_source(
         source, policy, output=output, force=force, manifest=path, registry=known, **arguments
     )
-    return with_manifest(found, path, _kept_arguments(given, levels), made=made)
+    return with_manifest(found, path, _kept_arguments(given), made=made)
 
 
 def _optional_path(path: str | Path | None) -> Path | None:
     return None if path is None else Path(path)
 
 
-def _kept_arguments(
-    given: Mapping[str, Any], levels: Mapping[str, Sequence[CriterionLevel]]
-) -> dict[str, Any]:
+def _kept_arguments(given: Mapping[str, Any]) -> dict[str, Any]:
     """Return what the manifest keeps of the call, as the command line reads it again."""
-    kept = {name: given[_KEPT_AS.get(name, name)] for name in KEPT_CHOICES}
-    kept |= {name: tuple(values) for name, values in levels.items()}
+    kept = {name: given[_KEPT_AS.get(name, name)] for name in kept_choices()}
     named = {name: kept[name] if _is_named(kept[name]) else None for name in ("policy", "against")}
     source = given["source"] if _is_named(given["source"]) else None
     return {

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from discreet.errors import WrongUsage
-from discreet.policy import model
+from discreet.criteria.criterion import (
+    Criterion,
+    SensitiveCriterion,
+    number_parameters,
+    word_parameter,
+)
+from discreet.errors import WrongUsage, did_you_mean
+from discreet.registry import CRITERIA, CriterionSpec
 
 Level = float | str
 Levels = Level | Sequence[Level] | Mapping[str, Level]
-
-DIVERSITY = ("distinct", "probabilistic", "entropy", "recursive")
-DISTANCE = ("equal", "ordered", "hierarchical")
-LIKENESS = ("basic", "enhanced")
 
 
 @dataclass(frozen=True)
@@ -31,15 +34,30 @@ class CriterionLevel:
         return f"{self.column}={level}" if self.column else level
 
 
-def parse_level(text: str, kinds: Sequence[str]) -> CriterionLevel | None:
+def is_by_column(spec: CriterionSpec) -> bool:
+    """Return whether a criterion is asked for by sensitive column."""
+    return issubclass(spec.criterion, SensitiveCriterion)
+
+
+def level_kinds(spec: CriterionSpec) -> tuple[str, ...]:
+    """Return the words that may stand before a criterion's numbers.
+
+    >>> level_kinds(CRITERIA.get("beta-likeness"))
+    ('basic', 'enhanced')
+    """
+    found = word_parameter(spec.criterion)
+    return found[1] if found else ()
+
+
+def parse_level(text: str, spec: CriterionSpec) -> CriterionLevel | None:
     """Return the level that `text` says, None if it says none; the last equals sign ends the column.
 
-    >>> parse_level("diagnosis=entropy:3", DIVERSITY)
+    >>> parse_level("diagnosis=entropy:3", CRITERIA.get("l-diversity"))
     CriterionLevel(column='diagnosis', kind='entropy', numbers=(3.0,))
     """
     column, _, rest = text.rpartition("=")
     parts = rest.split(":")
-    kind = parts.pop(0) if parts[0] in kinds else None
+    kind = parts.pop(0) if parts[0] in level_kinds(spec) else None
     try:
         numbers = tuple(float(part) for part in parts)
     except ValueError:
@@ -47,12 +65,11 @@ def parse_level(text: str, kinds: Sequence[str]) -> CriterionLevel | None:
     return CriterionLevel(column, kind, numbers) if numbers else None
 
 
-def read_levels(
-    name: str, given: Levels | None, kinds: Sequence[str]
-) -> tuple[CriterionLevel, ...]:
-    """Return the levels of the keyword argument `name`.
+def read_levels(given: Levels | None, spec: CriterionSpec) -> tuple[CriterionLevel, ...]:
+    """Return the levels of a keyword argument.
 
-    >>> [str(level) for level in read_levels("l", {"diagnosis": "entropy:3", "pay": 2}, DIVERSITY)]
+    >>> levels = read_levels({"diagnosis": "entropy:3", "pay": 2}, CRITERIA.get("l-diversity"))
+    >>> [str(level) for level in levels]
     ['diagnosis=entropy:3', 'pay=2']
     """
     if given is None:
@@ -63,53 +80,68 @@ def read_levels(
         texts = [str(given)]
     else:
         texts = [str(level) for level in given]
-    found = [parse_level(text, kinds) for text in texts]
+    found = [parse_level(text, spec) for text in texts]
     if any(level is None for level in found):
+        kinds = level_kinds(spec)
         example = f"{kinds[-1]}:3" if kinds else "0.5"
         raise WrongUsage(
-            f"{name} is a number, a text such as '{example}', or one of these for each column."
+            f"{spec.option} is a number, a text such as '{example}', or one of these for each column."
         )
     return tuple(level for level in found if level is not None)
 
 
-def make_criteria(
-    *,
-    k: int | None = None,
-    k_map: int | None = None,
-    presence: tuple[float, float] | None = None,
-    l: Sequence[CriterionLevel] = (),
-    t: Sequence[CriterionLevel] = (),
-    alpha: Sequence[CriterionLevel] = (),
-    beta: Sequence[CriterionLevel] = (),
-    disclosure: Sequence[CriterionLevel] = (),
-) -> list[model.Criterion]:
-    """Return the criteria; one for every sensitive column has an empty column."""
-    if alpha and k is None:
-        raise WrongUsage("--alpha needs --k: a class has both.")
-    return [
-        *([model.KAnonymity(k)] if k is not None else []),
-        *([model.KMap(k_map)] if k_map is not None else []),
-        *([model.DeltaPresence(*presence)] if presence is not None else []),
-        *(_diversity_criterion(level) for level in l),
-        *(
-            model.TCloseness(v.column, v.numbers[0], v.kind or "equal")  # pyright: ignore[reportArgumentType]
-            for v in t
-        ),
-        *(model.AlphaK(level.column, level.numbers[0], k or 1) for level in alpha),
-        *(
-            model.BetaLikeness(v.column, v.numbers[0], v.kind or "basic")  # pyright: ignore[reportArgumentType]
-            for v in beta
-        ),
-        *(model.DeltaDisclosure(v.column, v.numbers[0]) for v in disclosure),
-    ]
+def read_choices(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what keyword arguments ask of each criterion, by the name of its option.
+
+    Raises:
+        WrongUsage: A keyword is no criterion's.
+    """
+    specs = {spec.option: spec for spec in CRITERIA.all()}
+    for name in given:
+        if name not in specs:
+            raise WrongUsage(f"There is no option '{name}'.{did_you_mean(name, specs)}")
+    return {
+        name: read_levels(given.get(name), spec) if is_by_column(spec) else given.get(name)
+        for name, spec in specs.items()
+    }
 
 
-def _diversity_criterion(level: CriterionLevel) -> model.Criterion:
-    kind = level.kind or "distinct"
-    if kind == "recursive":
-        if len(level.numbers) != 2:
-            raise WrongUsage("Recursive diversity needs l and c: --l recursive:3:2.")
-        return model.LDiversity(level.column, level.numbers[0], "recursive", level.numbers[1])
-    if len(level.numbers) != 1:
-        raise WrongUsage(f"The kind {kind} has one number: --l {kind}:3.")
-    return model.LDiversity(level.column, level.numbers[0], kind)  # pyright: ignore[reportArgumentType]
+def make_criteria(choices: Mapping[str, Any]) -> list[Criterion]:
+    """Return the criteria that are asked for; one for every sensitive column has an empty column.
+
+    `choices` has, by option, the levels of a criterion by column, and else its number or numbers.
+    """
+    found: list[Criterion] = []
+    for spec in sorted(CRITERIA.all(), key=is_by_column):
+        asked = choices[spec.option]
+        if is_by_column(spec):
+            found += [_make_level_criterion(spec, level, choices) for level in asked]
+        elif asked is not None:
+            found.append(spec.criterion(*(asked if isinstance(asked, (tuple, list)) else (asked,))))
+    return found
+
+
+def _make_level_criterion(
+    spec: CriterionSpec, level: CriterionLevel, choices: Mapping[str, Any]
+) -> Criterion:
+    option = f"--{spec.option.replace('_', '-')}"
+    parameters: dict[str, Any] = {"column": level.column}
+    for name in spec.shared:
+        if choices.get(name) is None:
+            raise WrongUsage(f"{option} needs --{name}: a class has both.")
+        parameters[name] = choices[name]
+    word = word_parameter(spec.criterion)
+    if word is not None and level.kind is not None:
+        parameters[word[0]] = level.kind
+    names = [name for name in number_parameters(spec.criterion) if name not in spec.shared]
+    parameters |= dict(zip(names, level.numbers, strict=False))
+    examples = " or ".join(f"{option} {example}" for example in spec.examples)
+    if len(level.numbers) > len(names):
+        raise WrongUsage(f"{option} has too many numbers. Write {examples}.")
+    try:
+        criterion: Criterion = spec.criterion(**parameters)
+        criterion.check()
+    except (TypeError, ValueError) as error:
+        reason = str(error) if isinstance(error, ValueError) else f"{option} has too few numbers."
+        raise WrongUsage(f"{reason} Write {examples}.") from None
+    return criterion

@@ -13,19 +13,23 @@ from discreet.engines.address import without_password
 from discreet.engines.connect import opened_table
 from discreet.engines.engine import ArrowTable
 from discreet.errors import InvalidManifest, OutputRefused
+from discreet.registry import CRITERIA
 from discreet.sql import build
 
 if TYPE_CHECKING:
     from discreet.release.registry import Registry
     from discreet.release.release import Release
 
-# What the manifest keeps of a call; the rest says where things go and how they are shown.
-KEPT_CHOICES = (
+_KEPT_CHOICES = (
     *("policy", "quasi", "sensitive", "unit", "hierarchies", "table", "delimiter", "encoding"),
-    *("k", "l", "t", "alpha", "beta", "disclosure", "k_map", "presence", "against"),
-    *("method", "suppress", "utility", "weights", "target", "seconds", "suppressed"),
+    *("against", "method", "suppress", "utility", "weights", "target", "seconds", "suppressed"),
     *("earlier", "accept_risk"),
 )
+
+
+def kept_choices() -> tuple[str, ...]:
+    """Return what the manifest keeps of a call: not where things go and how they are shown."""
+    return (*_KEPT_CHOICES, *(spec.option for spec in CRITERIA.all()))
 
 
 def current_time() -> str:

@@ -184,13 +184,13 @@ def _run_publish(source: str | None, choices: dict[str, Any]) -> Release:
 def _run_replay(path: Path, choices: dict[str, Any], source: str | None) -> Release:
     if source is not None:
         raise click.UsageError("A manifest names its source. Leave SOURCE out with --replay.")
-    from discreet.api.publication import KEPT_CHOICES
+    from discreet.api.publication import kept_choices
     from discreet.cli.publication import replay_release
 
     context = click.get_current_context()
     for parameter in context.command.params:
         is_given = context.get_parameter_source(str(parameter.name)) is ParameterSource.COMMANDLINE
-        if is_given and parameter.name in KEPT_CHOICES:
+        if is_given and parameter.name in kept_choices():
             raise click.UsageError(f"The manifest says it all: leave {parameter.opts[0]} out.")
     return replay_release(path, choices, command=context.command)
 

@@ -101,7 +101,8 @@ def show_assessment(found: Assessment, to: Console) -> None:
     """Print an assessment for its custodian: the verdict, then tables."""
     output.print_sentence(to, found.verdict, style="bold")
     output.print_sentence(to, _describe_size(found))
-    _show_criteria(found, to)
+    title = "Criteria of the policy, and who fails them"
+    output.print_criteria(to, title, found.criteria, k=found.k, counts=True)
     _show_sizes(found, to)
     _show_columns(found, to)
     _show_combinations(found, to)
@@ -125,26 +126,6 @@ def _describe_size(found: Assessment) -> str:
         return f"{facts}."
     classes = format_count(found.classes, "class", "classes")
     return f"{facts}, in {classes} of people who look alike; the smallest has {found.k:,} (k = {found.k:,})."
-
-
-def _show_criteria(found: Assessment, to: Console) -> None:
-    from discreet.measure.criteria import wording
-
-    if not found.criteria:
-        return
-    rows = [
-        (
-            f"{'✓' if verdict.holds else '✗'} {wording.describe_criterion(verdict)}",
-            wording.describe_requirement(verdict),
-            wording.describe_level(verdict, k=found.k),
-            f"{verdict.failing_people:,}",
-            f"{verdict.failing_classes:,}",
-        )
-        for verdict in found.criteria
-    ]
-    header = ("Criterion", "Required", "Reached", "People", "Classes")
-    title = "Criteria of the policy, and who fails them"
-    output.print_table(to, title, header, rows, texts=(0, 1, 2))
 
 
 def _show_sizes(found: Assessment, to: Console) -> None:

@@ -74,13 +74,11 @@ def _exposure_line(exposure: Exposure) -> str:
 
 def _verdict_line(verdict: CriterionVerdict, *, k: int | None) -> str:
     from discreet.formatting import format_count
-    from discreet.measure.criteria import wording
+    from discreet.measure.wording import criterion_rows
 
+    (row,) = criterion_rows([verdict], k=k)
     state = "ok    " if verdict.holds else "FAILED"
-    line = (
-        f"{state} {wording.describe_criterion(verdict)}: reached {wording.describe_level(verdict, k=k)}, "
-        f"required {wording.describe_requirement(verdict)}"
-    )
+    line = f"{state} {row.criterion}: reached {row.reached}, required {row.required}"
     if verdict.holds:
         return line
     people = format_count(verdict.failing_people, "person", "people")

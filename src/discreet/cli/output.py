@@ -16,6 +16,8 @@ from discreet.result import Result
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from discreet.measure.assessment import CriterionVerdict
+
 
 def replace_control_characters(text: str) -> str:
     """Return `text` without letters that steer a terminal: names come from files of others."""
@@ -70,6 +72,26 @@ def print_table(
         table.add_row(*(escape(replace_control_characters(str(cell))) for cell in row))
     to.print(f"\n[bold]{escape(title)}[/bold]")
     to.print(table)
+
+
+def print_criteria(
+    to: Console,
+    title: str,
+    verdicts: Sequence[CriterionVerdict],
+    *,
+    k: int | None,
+    counts: bool = False,
+) -> None:
+    """Print the table of criteria, if there are any; with `counts`, of who fails them."""
+    from discreet.measure.wording import CRITERIA_HEADER, criterion_rows
+
+    rows = [
+        (f"{'✓' if row.holds else '✗'} {row.criterion}", *row.texts[1:], *row.counts[: 2 * counts])
+        for row in criterion_rows(verdicts, k=k)
+    ]
+    if rows:
+        header = (*CRITERIA_HEADER, *("People", "Classes")[: 2 * counts])
+        print_table(to, title, header, rows, texts=(0, 1, 2))
 
 
 def format_number(value: object) -> str:

@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from discreet.api.criteria import make_criteria
 from discreet.api.publication import (
-    KEPT_CHOICES,
     choose_manifest_path,
     current_time,
+    kept_choices,
     open_registry,
     plain_choice,
     with_manifest,
 )
 from discreet.cli import output
-from discreet.cli.release_parameters import criteria_of
 from discreet.errors import InvalidManifest, WrongUsage
 from discreet.release.release import Release
 from discreet.writing import refuse_collisions
@@ -38,7 +38,7 @@ def publish_release(
 
     arguments = {
         "source": plain_choice(source),
-        **{name: plain_choice(choices[name]) for name in KEPT_CHOICES},
+        **{name: plain_choice(choices[name]) for name in kept_choices()},
     }
     out = None if choices["dry_run"] else choices["out"]
     manifest = (
@@ -53,7 +53,7 @@ def publish_release(
         source=source,
     )
     options = AnonymizeOptions(
-        criteria=criteria_of(choices),
+        criteria=make_criteria(choices),
         weights=choices["weights"] or {},
         **{
             name: choices[name]
@@ -115,7 +115,7 @@ def replay_release(path: Path, choices: dict[str, Any], *, command: click.Comman
     restored = {
         name: types[name].type_cast_value(context, value) if value is not None else value
         for name, value in arguments.items()
-        if name in KEPT_CHOICES
+        if name in kept_choices()
     }
     again = {**choices, **restored, "out": out}
     if choices["manifest"] is None and Path(str(out)) == Path(str(manifest.output)):

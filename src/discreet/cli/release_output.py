@@ -20,7 +20,8 @@ def show_release(found: Release, to: Console) -> None:
     """Print the verdict, then criteria, loss, risk and what to be careful about."""
     output.print_sentence(to, found.verdict, style="bold")
     _show_search(found, to)
-    _show_criteria(found, to)
+    measured = "what was written" if found.output else "what would be written"
+    output.print_criteria(to, f"Criteria, measured on {measured}", found.criteria, k=found.k)
     _show_losses(found, to)
     _show_accuracy(found, to)
     _show_risk(found, to)
@@ -54,23 +55,6 @@ def _show_search(found: Release, to: Console) -> None:
     lattice = found.search["lattice"]
     checked = f"{min(found.search['checked'], lattice):,} of {lattice:,} nodes checked"
     output.print_sentence(to, f"Levels: {levels} ({proof}; {checked}).")
-
-
-def _show_criteria(found: Release, to: Console) -> None:
-    from discreet.measure.criteria import wording
-
-    rows = [
-        (
-            f"{'✓' if verdict.holds else '✗'} {wording.describe_criterion(verdict)}",
-            wording.describe_requirement(verdict),
-            wording.describe_level(verdict, k=found.k),
-        )
-        for verdict in found.criteria
-    ]
-    header = ("Criterion", "Required", "Reached")
-    measured = "what was written" if found.output else "what would be written"
-    title = f"Criteria, measured on {measured}"
-    output.print_table(to, title, header, rows, texts=(0, 1, 2))
 
 
 def _show_losses(found: Release, to: Console) -> None:

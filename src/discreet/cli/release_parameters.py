@@ -3,20 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import click
 
-from discreet.api.criteria import (
-    DISTANCE,
-    DIVERSITY,
-    LIKENESS,
-    CriterionLevel,
-    make_criteria,
-    parse_level,
-)
-from discreet.policy.model import Criterion
+from discreet.api.criteria import CriterionLevel, is_by_column, level_kinds, parse_level
+from discreet.criteria.criterion import parameter_types
+from discreet.registry import CRITERIA, CriterionSpec
 
 
 class ShareType(click.ParamType[float]):
@@ -84,10 +78,9 @@ class WeightsType(click.ParamType[dict[str, float]]):
 class CriterionLevelType(click.ParamType[CriterionLevel]):
     """`[COLUMN=][KIND:]NUMBER`, the kind one of a few words."""
 
-    def __init__(self, kinds: Sequence[str], *, example: str) -> None:
-        self.kinds = kinds
-        self.example = example
-        self.name = "[column=][kind:]number" if kinds else "[column=]number"
+    def __init__(self, spec: CriterionSpec) -> None:
+        self.spec = spec
+        self.name = "[column=][kind:]number" if level_kinds(spec) else "[column=]number"
 
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
@@ -95,78 +88,36 @@ class CriterionLevelType(click.ParamType[CriterionLevel]):
         """Return the level; the last equals sign ends the column's name."""
         if isinstance(value, CriterionLevel):
             return value
-        found = parse_level(str(value), self.kinds)
+        found = parse_level(str(value), self.spec)
         if found is None:
-            kinds = f" Kinds: {', '.join(self.kinds)}." if self.kinds else ""
-            self.fail(f"Write {self.example}.{kinds}", param, ctx)
+            kinds = level_kinds(self.spec)
+            words = f" Kinds: {', '.join(kinds)}." if kinds else ""
+            self.fail(f"Write {' or '.join(self.spec.examples)}.{words}", param, ctx)
         return found
 
 
 def criteria_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options that ask for criteria."""
-    for option in (
-        click.option(
-            "--presence",
-            hidden=True,
-            type=(float, float),
-            metavar="LOW HIGH",
-            help="Bounds on the chance that somebody of the population is in the table.",
-        ),
-        click.option(
-            "--k-map",
-            hidden=True,
-            type=click.IntRange(1),
-            help="People of the population per class.",
-        ),
-        click.option(
-            "--disclosure",
-            hidden=True,
-            type=CriterionLevelType((), example="1.5 or diagnosis=1.5"),
-            multiple=True,
-            help="δ-disclosure: how far the log of a value's share may change.",
-        ),
-        click.option(
-            "--beta",
-            hidden=True,
-            type=CriterionLevelType(LIKENESS, example="2 or diagnosis=enhanced:2"),
-            multiple=True,
-            help="β-likeness: how far a value's share may rise, relatively.",
-        ),
-        click.option(
-            "--alpha",
-            hidden=True,
-            type=CriterionLevelType((), example="0.5 or diagnosis=0.5"),
-            multiple=True,
-            help="(α,k): the largest share of one value in a class, with --k.",
-        ),
-        click.option(
-            "--t",
-            type=CriterionLevelType(DISTANCE, example="0.2 or salary=ordered:0.2"),
-            multiple=True,
-            metavar="T",
-            help="t-closeness: 0.2, or salary=ordered:0.2.",
-        ),
-        click.option(
-            "--l",
-            type=CriterionLevelType(DIVERSITY, example="3 or diagnosis=entropy:3 or recursive:3:2"),
-            multiple=True,
-            metavar="L",
-            help="l-diversity: 3, or diagnosis=entropy:3.",
-        ),
-        click.option(
-            "--k", type=click.IntRange(1), metavar="K", help="k-anonymity: people per class."
-        ),
-    ):
-        command = option(command)
+    for spec in reversed(CRITERIA.all()):
+        command = click.option(
+            f"--{spec.option.replace('_', '-')}",
+            spec.option,
+            hidden=spec.hidden,
+            type=_option_type(spec),
+            multiple=is_by_column(spec),
+            metavar=spec.metavar,
+            help=spec.option_summary,
+        )(command)
     return command
 
 
-def criteria_of(choices: dict[str, Any]) -> list[Criterion]:
-    """Return the criteria asked for, taking their words out of `choices`.
-
-    A criterion for every sensitive column has an empty column.
-    """
-    levels = ("l", "t", "alpha", "beta", "disclosure")
-    return make_criteria(
-        **{name: choices.pop(name) for name in ("k", "k_map", "presence", *levels)}
-    )
+def _option_type(spec: CriterionSpec) -> Any:
+    if is_by_column(spec):
+        return CriterionLevelType(spec)
+    types = [
+        click.IntRange(None if stated.at_least is None else int(stated.at_least))
+        if written is int
+        else click.FLOAT
+        for written, stated in parameter_types(spec.criterion).values()
+    ]
+    return types[0] if len(types) == 1 else tuple(types)

@@ -19,7 +19,6 @@ from discreet.errors import EmptySource, WrongUsage
 from discreet.formatting import format_count
 from discreet.measure.assessment import Assessment, Presence, Selectivity, SensitiveColumn
 from discreet.measure.classes import Cells, distinct_cells, group_cells, people_in, sizes_query
-from discreet.measure.criteria.verdicts import judge_population, judge_sizes, smallest_classes
 from discreet.measure.describe import describe_assessment
 from discreet.measure.encode import comparable_value
 from discreet.measure.exposed import exposed_columns
@@ -37,6 +36,7 @@ from discreet.measure.roles import (
     select_table,
 )
 from discreet.measure.sensitive import measure_sensitive
+from discreet.measure.verdicts import judge_population, judge_sizes, smallest_classes
 from discreet.policy.model import Policy
 from discreet.policy.undecided import find_undecided
 from discreet.sql import build

@@ -7,7 +7,7 @@ from html import escape
 
 from discreet.formatting import format_percent
 from discreet.measure.assessment import Assessment
-from discreet.measure.criteria import wording
+from discreet.measure.wording import CRITERIA_HEADER, criterion_rows
 
 
 def render_notebook_html(found: Assessment) -> str:
@@ -17,15 +17,12 @@ def render_notebook_html(found: Assessment) -> str:
         _render_table("Assessment", _fact_rows(found)),
     ]
     if found.criteria:
-        header = (
-            "Criterion",
-            "Required",
-            "Reached",
-            "Verdict",
-            "People failing",
-            "Classes failing",
-        )
-        parts.append(_render_table("Criteria", _criterion_rows(found), header=header))
+        header = (*CRITERIA_HEADER, "Verdict", "People failing", "Classes failing")
+        rows = [
+            (*row.texts, "✓ holds" if row.holds else "✗ fails", *row.counts)
+            for row in criterion_rows(found.criteria, k=found.k)
+        ]
+        parts.append(_render_table("Criteria", rows, header=header))
     parts += [f"<p>Caution: {escape(caution)}</p>" for caution in found.cautions]
     return f"<div>{''.join(parts)}</div>"
 
@@ -50,20 +47,6 @@ def _fact_rows(found: Assessment) -> list[tuple[str, ...]]:
         facts.append((f"{name}: distinct l", f"{column.l.distinct:,}"))
         facts.append((f"{name}: equal t", f"{column.t.equal:.4g}"))
     return facts
-
-
-def _criterion_rows(found: Assessment) -> list[tuple[str, ...]]:
-    return [
-        (
-            wording.describe_criterion(verdict),
-            wording.describe_requirement(verdict),
-            wording.describe_level(verdict, k=found.k),
-            "✓ holds" if verdict.holds else "✗ fails",
-            f"{verdict.failing_people:,}",
-            f"{verdict.failing_classes:,}",
-        )
-        for verdict in found.criteria
-    ]
 
 
 def _render_table(

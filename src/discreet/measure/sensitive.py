@@ -11,6 +11,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from sqlglot import exp
 
+from discreet.criteria.criterion import SensitiveCriterion
+from discreet.criteria.histograms import Overall
 from discreet.errors import InvalidCriterion, InvalidPolicy
 from discreet.measure.assessment import (
     ClassView,
@@ -20,15 +22,10 @@ from discreet.measure.assessment import (
     SensitiveColumn,
 )
 from discreet.measure.classes import Cells, histogram
-from discreet.measure.criteria.evaluate import (
-    DEEPEST_RECURSION,
-    ColumnMeasurements,
-    evaluate_column,
-)
-from discreet.measure.criteria.t_closeness import Overall
-from discreet.measure.criteria.verdicts import column_verdict, people_failing
 from discreet.measure.describe import describe_classes
 from discreet.measure.encode import ListedDomain, comparable_value
+from discreet.measure.evaluate import DEEPEST_RECURSION, ColumnMeasurements, evaluate_column
+from discreet.measure.verdicts import column_verdict, people_failing
 from discreet.policy import model
 from discreet.policy.hierarchies.values import positions
 from discreet.policy.hierarchy import codes as hierarchy_codes
@@ -60,7 +57,7 @@ def measure_sensitive(
         require_defined(criterion, dict(zip(names, overalls, strict=True)))
     for index, name in enumerate(names):
         progress("sensitive columns", index, len(names))
-        mine = [c for c in criteria if getattr(c, "column", None) == name]
+        mine = [c for c in criteria if isinstance(c, SensitiveCriterion) and c.column == name]
         found = evaluate_column(
             histogram(cells, index),
             overalls[index],
@@ -73,7 +70,7 @@ def measure_sensitive(
                 cells, cells.sensitive[index], found, modal_share=share
             )
         verdicts |= {
-            failures.trial.criterion: column_verdict(cells, failures, found)
+            failures.criterion: column_verdict(cells, failures, found)
             for failures in found.failures
         }
     progress("sensitive columns", len(names), len(names))
@@ -82,27 +79,28 @@ def measure_sensitive(
 
 def require_defined(criterion: model.Criterion, overalls: Mapping[str, Overall]) -> None:
     """Refuse a criterion about a column that is not sensitive, or by a distance it does not have."""
-    column = getattr(criterion, "column", None)
-    if column is None:
+    if not isinstance(criterion, SensitiveCriterion):
         return
+    column = criterion.column
     if column not in overalls:
         raise InvalidCriterion(
             f"A criterion is about '{column}', which is not among the sensitive columns here. "
             "Add it with --sensitive or give it the role sensitive."
         )
-    if not isinstance(criterion, model.TCloseness):
-        return
     overall = overalls[column]
-    if criterion.distance == "ordered" and overall.ranks is None:
-        raise InvalidCriterion(
-            f"t-closeness with the ordered distance: the values of '{column}' have no order. "
-            "List them in order under `values:` in the policy, or use the distance equal."
-        )
-    if criterion.distance == "hierarchical" and overall.levels is None:
-        raise InvalidCriterion(
-            f"t-closeness with the hierarchical distance: '{column}' has no hierarchy. "
-            "Add `hierarchy:` to its policy, or use the distance equal."
-        )
+    for key, word in criterion.parameters().items():
+        start = f"{criterion.name} with the {word} {key}"
+        need = criterion.needs.get(word) if isinstance(word, str) else None
+        if need == "order" and overall.ranks is None:
+            raise InvalidCriterion(
+                f"{start}: the values of '{column}' have no order. List them in order under "
+                f"`values:` in the policy, or use another {key}."
+            )
+        if need == "hierarchy" and overall.levels is None:
+            raise InvalidCriterion(
+                f"{start}: '{column}' has no hierarchy. Add `hierarchy:` to its policy, or use "
+                f"another {key}."
+            )
 
 
 def overall_of(cells: Cells, bound: RoleBinding, index: int) -> Overall:

@@ -15,6 +15,7 @@ from discreet.policy.hierarchies.lookup import read_lookup
 from discreet.policy.hierarchies.prefix import Prefix
 from discreet.policy.hierarchies.tree import build_taxonomy
 from discreet.policy.hierarchy import Hierarchy
+from discreet.registry import CRITERIA
 
 if TYPE_CHECKING:
     from discreet.policy.answer_schema import WrittenBudget, WrittenLimits, WrittenUnit
@@ -140,7 +141,7 @@ def split_reference(reference: str) -> tuple[str, str]:
 def _build_criterion(written: WrittenCriterion, *, line: int) -> model.Criterion:
     (name,) = written.model_fields_set
     parameters: dict[str, Any] = getattr(written, name).model_dump()
-    return model.CRITERIA[name.replace("_", "-")](**parameters, line=line)
+    return CRITERIA.get(name.replace("_", "-")).criterion(**parameters, line=line)
 
 
 def _release(

@@ -16,6 +16,7 @@ from discreet.policy.hierarchies.values import NUMBER
 from discreet.policy.hierarchy import Hierarchy
 from discreet.policy.model import ColumnRole
 from discreet.policy.schema import WrittenHierarchy, read_as
+from discreet.registry import CRITERIA
 
 if TYPE_CHECKING:
     from discreet.policy.document import Place
@@ -102,7 +103,7 @@ def check_tables(tables: dict[str, PartialTable], *, faults: Faults) -> None:
         _check_references(table, tables=tables, faults=faults)
         for (index, name), parameters in table.criteria.items():
             place = (*table.place, "criteria", index, name)
-            _check_criterion(parameters, table=table, place=place, faults=faults)
+            _check_criterion(name, parameters, table=table, place=place, faults=faults)
         _check_release(table, faults=faults)
         _check_public(table, faults=faults)
         _check_unit_period(table, faults=faults)
@@ -154,7 +155,7 @@ def _check_references(
 
 
 def _check_criterion(
-    parameters: dict[str, Any], *, table: PartialTable, place: Place, faults: Faults
+    name: str, parameters: dict[str, Any], *, table: PartialTable, place: Place, faults: Faults
 ) -> None:
     column = parameters.get("column")
     if not isinstance(column, str) or not column:
@@ -169,11 +170,13 @@ def _check_criterion(
             f"column '{column}' has the role '{role}', but the criterion protects a sensitive "
             f"column. Give it the role '{ColumnRole.SENSITIVE}', or name another.",
         )
-    if parameters.get("distance") == "hierarchical" and "hierarchy" not in table.columns[column]:
-        faults.add(
-            (*place, "distance"),
-            f"distance 'hierarchical' needs a hierarchy. Add one to column '{column}'.",
-        )
+    needs = getattr(CRITERIA.get(name).criterion, "needs", {}) if name in CRITERIA else {}
+    for key, word in parameters.items():
+        is_needed = isinstance(word, str) and needs.get(word) == "hierarchy"
+        if is_needed and "hierarchy" not in table.columns[column]:
+            faults.add(
+                (*place, key), f"{key} '{word}' needs a hierarchy. Add one to column '{column}'."
+            )
 
 
 def _is_listed(column: str, *, table: PartialTable, place: Place, faults: Faults) -> bool:

@@ -11,6 +11,7 @@ from pydantic_core import ErrorDetails
 
 from discreet.errors import InvalidPolicy, did_you_mean
 from discreet.policy.schema import known_keys
+from discreet.registry import CRITERIA
 
 if TYPE_CHECKING:
     from discreet.policy.document import Document, Place
@@ -91,8 +92,7 @@ def _error_sentence(error: ErrorDetails) -> str:
     key = next((part for part in reversed(place) if isinstance(part, str)), "")
     match error["type"]:
         case "extra_forbidden":
-            what = _LISTED.get(place[-3:-2], "key")
-            return f"unknown {what} '{key}'.{did_you_mean(key, known_keys(place[:-1]))}"
+            return _unknown_key(key, place)
         case "missing" if isinstance(place[-1], str):
             return f"the key '{key}' is missing. Add it."
         case "enum" | "literal_error":
@@ -111,6 +111,13 @@ def _error_sentence(error: ErrorDetails) -> str:
         case kind:
             template = _TEMPLATES.get(kind, "'{key}' is not valid here.")
             return template.format(key=key, shown=_describe_input(error), **context)
+
+
+def _unknown_key(key: str, place: Place) -> str:
+    what = _LISTED.get(place[-3:-2], "key")
+    broken = CRITERIA.broken() if what == "criterion" else {}
+    near = did_you_mean(key, known_keys(place[:-1]))
+    return broken.get(key, f"unknown {what} '{key}'.{near}")
 
 
 _LISTED: dict[tuple[str | int, ...], str] = {("criteria",): "criterion", ("steps",): "step"}

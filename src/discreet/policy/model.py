@@ -9,6 +9,19 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Literal
 
+# Criteria are parts of a policy, and are named here as well.
+# pyright: reportUnusedImport=false
+from discreet.criteria import (  # noqa: F401
+    AlphaK,
+    BetaLikeness,
+    Criterion,
+    DeltaDisclosure,
+    DeltaPresence,
+    KAnonymity,
+    KMap,
+    LDiversity,
+    TCloseness,
+)
 from discreet.policy.answer_model import BudgetPolicy, ContributionLimits, Parts, UnitPeriod
 
 if TYPE_CHECKING:
@@ -52,123 +65,6 @@ class ColumnPolicy:
     kind: ColumnKind | None = None
     format: str | None = None
     line: int | None = field(default=None, compare=False)
-
-
-@dataclass(frozen=True)
-class KAnonymity:
-    """Every class has at least `k` people (Samarati & Sweeney 1998)."""
-
-    k: int
-    line: int | None = field(default=None, compare=False)
-
-
-@dataclass(frozen=True)
-class KMap:
-    """Every class has at least `k` people in the population table (Sweeney 2002)."""
-
-    k: int
-    line: int | None = field(default=None, compare=False)
-
-
-# What a missing sensitive value is: unknown, so that it may be any value and protects no one, or a
-# value of its own.
-Missing = Literal["unknown", "value"]
-DiversityKind = Literal["distinct", "probabilistic", "entropy", "recursive"]
-
-
-@dataclass(frozen=True)
-class LDiversity:
-    """Every class has `l` well-represented values (Machanavajjhala et al. 2006).
-
-    `c` belongs to the recursive kind only.
-    """
-
-    column: str
-    l: float
-    kind: DiversityKind = "distinct"
-    c: float | None = None
-    missing: Missing = "unknown"
-    line: int | None = field(default=None, compare=False)
-
-
-Distance = Literal["equal", "ordered", "hierarchical"]
-
-
-@dataclass(frozen=True)
-class TCloseness:
-    """Every class is within earth-mover distance `t` of the table (Li, Li & Venkatasubramanian 2007)."""
-
-    column: str
-    t: float
-    distance: Distance = "equal"
-    missing: Missing = "unknown"
-    line: int | None = field(default=None, compare=False)
-
-
-@dataclass(frozen=True)
-class AlphaK:
-    """Classes of at least `k` people in which no value exceeds the share `alpha` (Wong et al. 2006)."""
-
-    column: str
-    alpha: float
-    k: int
-    missing: Missing = "unknown"
-    line: int | None = field(default=None, compare=False)
-
-
-@dataclass(frozen=True)
-class DeltaPresence:
-    """The chance of being in the table stays within [`lower`, `upper`] (Nergiz et al. 2007)."""
-
-    lower: float
-    upper: float
-    line: int | None = field(default=None, compare=False)
-
-
-@dataclass(frozen=True)
-class BetaLikeness:
-    """No value's share rises by more than `beta` relative to the table (Cao & Karras 2012)."""
-
-    column: str
-    beta: float
-    kind: Literal["basic", "enhanced"] = "basic"
-    missing: Missing = "unknown"
-    line: int | None = field(default=None, compare=False)
-
-
-@dataclass(frozen=True)
-class DeltaDisclosure:
-    """Every value's log share changes by less than `delta` (Brickell & Shmatikov 2008)."""
-
-    column: str
-    delta: float
-    missing: Missing = "unknown"
-    line: int | None = field(default=None, compare=False)
-
-
-Criterion = (
-    KAnonymity
-    | KMap
-    | LDiversity
-    | TCloseness
-    | AlphaK
-    | DeltaPresence
-    | BetaLikeness
-    | DeltaDisclosure
-)
-
-
-# The criteria by the names a policy gives them.
-CRITERIA: dict[str, type[Criterion]] = {
-    "k-anonymity": KAnonymity,
-    "k-map": KMap,
-    "l-diversity": LDiversity,
-    "t-closeness": TCloseness,
-    "alpha-k": AlphaK,
-    "delta-presence": DeltaPresence,
-    "beta-likeness": BetaLikeness,
-    "delta-disclosure": DeltaDisclosure,
-}
 
 
 @dataclass(frozen=True)

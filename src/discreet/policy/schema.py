@@ -1,25 +1,37 @@
 """The schema of a policy file: its keys, and what each may hold."""
 
+import dataclasses
 from types import UnionType
-from typing import Annotated, Any, Literal, Self, TypeVar, Union, get_args, get_origin
+from typing import (
+    TYPE_CHECKING,
+    Annotated,
+    Any,
+    Self,
+    TypeVar,
+    Union,
+    cast,
+    get_args,
+    get_origin,
+)
 
 from pydantic import (
     BeforeValidator,
     ConfigDict,
     Field,
     ValidationError,
-    ValidationInfo,
-    field_validator,
+    create_model,
     model_validator,
 )
 from pydantic_core import ErrorDetails
 
+from discreet.criteria.criterion import parameter_types
 from discreet.policy.answer_schema import Id, Partitions, WrittenBudget, WrittenLimits, WrittenUnit
 from discreet.policy.base_schema import Name, Number, WrittenMapping
 from discreet.policy.domain import WrittenBounds, WrittenValues
 from discreet.policy.hierarchies.calendar import Period
-from discreet.policy.model import ColumnKind, ColumnRole, Distance, DiversityKind, Missing
+from discreet.policy.model import ColumnKind, ColumnRole
 from discreet.policy.release_schema import Tolerance, WrittenRelease
+from discreet.registry import CRITERIA, CriterionSpec
 
 Periods = Annotated[list[Period], Field(min_length=1)]
 
@@ -171,126 +183,62 @@ class WrittenColumn(WrittenMapping):
         return self
 
 
-People = Annotated[int, Field(ge=1, description="The fewest people in a class.")]
-Sensitive = Annotated[Name, Field(description="The sensitive column.")]
-Gap = Annotated[
-    Missing,
-    Field(description="Whether a missing value is unknown, and counts for nothing, or a value."),
-]
+def _make_written_criterion(spec: CriterionSpec) -> type[WrittenMapping]:
+    """Return the parameters of a criterion as a mapping of the file."""
+    kind = spec.criterion
+    fields: dict[str, Any] = {}
+    defaults = {one.name: one.default for one in dataclasses.fields(kind)}
+    for name, (written, stated) in parameter_types(kind).items():
+        default = defaults[name]
+        fields[name] = (
+            Name if written is str else written,
+            Field(
+                ... if default is dataclasses.MISSING else default,
+                ge=stated.at_least,
+                gt=stated.above,
+                le=stated.at_most,
+                description=stated.summary,
+            ),
+        )
 
+    def is_consistent(self: WrittenMapping) -> WrittenMapping:
+        kind(**self.model_dump()).check()
+        return self
 
-class WrittenKAnonymity(WrittenMapping):
-    """Every class has at least k people."""
-
-    k: People
-
-
-class WrittenKMap(WrittenMapping):
-    """Every class has at least k people in the population."""
-
-    k: People
-
-
-class WrittenLDiversity(WrittenMapping):
-    """Every class has l well-represented values of a sensitive column."""
-
-    column: Sensitive
-    l: float = Field(ge=1, description="How many values are well represented.")
-    kind: DiversityKind = Field("distinct", description="What well represented means.")
-    c: float | None = Field(
-        None, gt=0, validate_default=True, description="The factor of the recursive kind."
+    return create_model(
+        f"Written{kind.__name__}",
+        __base__=WrittenMapping,
+        __doc__=spec.summary,
+        __validators__={"is_consistent": cast("Any", model_validator(mode="after")(is_consistent))},
+        **fields,
     )
-    missing: Gap = "unknown"
-
-    @field_validator("c")
-    @classmethod
-    def _has_c_if_recursive(cls, c: float | None, info: ValidationInfo) -> float | None:
-        kind = info.data.get("kind")
-        if kind == "recursive" and c is None:
-            raise ValueError("kind 'recursive' needs 'c', the factor of (c,l)-diversity.")
-        if kind not in ("recursive", None) and c is not None:
-            raise ValueError(f"'c' belongs to kind 'recursive', not to '{kind}'.")
-        return c
-
-    @field_validator("kind")
-    @classmethod
-    def _has_whole_l_if_recursive(cls, kind: str, info: ValidationInfo) -> str:
-        if kind == "recursive" and info.data.get("l", 1) % 1:
-            raise ValueError("kind 'recursive' needs a whole number 'l'.")
-        return kind
 
 
-class WrittenTCloseness(WrittenMapping):
-    """Every class is within distance t of the table."""
-
-    column: Sensitive
-    t: float = Field(ge=0, le=1, description="The largest earth-mover distance.")
-    distance: Distance = Field("equal", description="How far two values are apart.")
-    missing: Gap = "unknown"
-
-
-class WrittenAlphaK(WrittenMapping):
-    """Classes of at least k people in which no value exceeds the share alpha."""
-
-    column: Sensitive
-    alpha: float = Field(gt=0, le=1, description="The largest share of one value in a class.")
-    k: People
-    missing: Gap = "unknown"
-
-
-class WrittenDeltaPresence(WrittenMapping):
-    """The chance that a person of the population is in the table stays within limits."""
-
-    lower: float = Field(ge=0, le=1, description="The smallest chance.")
-    upper: float = Field(ge=0, le=1, description="The largest chance.")
-
-    @field_validator("upper")
-    @classmethod
-    def _is_not_below_lower(cls, upper: float, info: ValidationInfo) -> float:
-        lower = info.data.get("lower", upper)
-        if lower > upper:
-            raise ValueError(f"'lower' {lower:g} is above 'upper' {upper:g}. Swap them.")
-        return upper
-
-
-class WrittenBetaLikeness(WrittenMapping):
-    """No value's share in a class exceeds its share in the table by more than beta, relatively."""
-
-    column: Sensitive
-    beta: float = Field(gt=0, description="The largest relative gain.")
-    kind: Literal["basic", "enhanced"] = Field(
-        "basic", description="Whether the gain of frequent values is limited further."
-    )
-    missing: Gap = "unknown"
-
-
-class WrittenDeltaDisclosure(WrittenMapping):
-    """The logarithm of every value's share changes by less than delta."""
-
-    column: Sensitive
-    delta: float = Field(gt=0, description="The largest change of the logarithm.")
-    missing: Gap = "unknown"
-
-
-class WrittenCriterion(WrittenMapping):
-    """A condition on classes, under its name."""
-
+class _OneCriterion(WrittenMapping):
     model_config = ConfigDict(json_schema_extra={"minProperties": 1, "maxProperties": 1})
-
-    k_anonymity: WrittenKAnonymity | None = Field(None, alias="k-anonymity")
-    k_map: WrittenKMap | None = Field(None, alias="k-map")
-    l_diversity: WrittenLDiversity | None = Field(None, alias="l-diversity")
-    t_closeness: WrittenTCloseness | None = Field(None, alias="t-closeness")
-    alpha_k: WrittenAlphaK | None = Field(None, alias="alpha-k")
-    delta_presence: WrittenDeltaPresence | None = Field(None, alias="delta-presence")
-    beta_likeness: WrittenBetaLikeness | None = Field(None, alias="beta-likeness")
-    delta_disclosure: WrittenDeltaDisclosure | None = Field(None, alias="delta-disclosure")
 
     @model_validator(mode="after")
     def _is_one(self) -> Self:
         if len(self.model_fields_set) != 1:
             raise ValueError("each item holds one criterion. Begin each with a dash of its own.")
         return self
+
+
+if TYPE_CHECKING:
+    WrittenCriterion = _OneCriterion
+else:
+    WrittenCriterion = create_model(
+        "WrittenCriterion",
+        __base__=_OneCriterion,
+        __doc__="A condition on classes, under its name.",
+        **{
+            spec.name.replace("-", "_"): (
+                _make_written_criterion(spec) | None,
+                Field(None, alias=spec.name),
+            )
+            for spec in CRITERIA.all()
+        },
+    )
 
 
 class WrittenTable(WrittenMapping):

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 
-from discreet.policy import model
 from discreet.policy.attack_tolerance import DEFAULT, tolerance_of_attack
-from discreet.policy.model import ColumnRole, Criterion, TablePolicy
+from discreet.policy.model import ColumnRole, TablePolicy
 
 _NAMED = 5
 # The share of people with one value from which a sensitive column is nearly constant.
@@ -88,28 +87,13 @@ def unprotected_columns(policy: TablePolicy, *, among: Collection[str] | None = 
     protected = {
         getattr(criterion, "column", None)
         for criterion in policy.criteria
-        if not _is_vacuous(criterion)
+        if not criterion.is_vacuous
     }
     return [
         name
         for name in policy.with_role(ColumnRole.SENSITIVE)
         if name not in protected and (among is None or name in among)
     ]
-
-
-def _is_vacuous(criterion: Criterion) -> bool:
-    """Return whether every table meets a criterion about a sensitive column."""
-    match criterion:
-        case model.LDiversity(kind="recursive", c=float() | int() as c) if c < 1:
-            return False
-        case model.LDiversity(l=l):
-            return l <= 1
-        case model.TCloseness(t=t):
-            return t >= 1
-        case model.AlphaK(alpha=alpha):
-            return alpha >= 1
-        case _:
-            return False
 
 
 def _name_columns(names: Sequence[str]) -> str:

@@ -9,7 +9,6 @@ from typing import Any
 from discreet.policy.answer_model import ROW, BudgetPolicy, ContributionLimits
 from discreet.policy.hierarchies.values import yaml_number
 from discreet.policy.model import (
-    CRITERIA,
     ColumnPolicy,
     Criterion,
     Policy,
@@ -205,16 +204,16 @@ def column_value(column: ColumnPolicy) -> dict[str, Any]:
 
 def criterion_value(criterion: Criterion) -> dict[str, Any]:
     """Return `criterion` under its name, without the parameters that have their default."""
-    name = next(name for name, kind in CRITERIA.items() if isinstance(criterion, kind))
-    return {name: _parameter_values(criterion)}
+    return {criterion.name: _parameter_values(criterion)}
 
 
 def _parameter_values(value: Criterion | Step | BudgetPolicy) -> dict[str, Any]:
-    return {
+    found = {
         field.name: _plain_value(getattr(value, field.name))
         for field in dataclasses.fields(value)
         if field.name != "line" and getattr(value, field.name) != field.default
     }
+    return dict(sorted(found.items(), key=lambda item: item[0] == "missing"))
 
 
 def _plain_value(parameter: Any) -> Any:

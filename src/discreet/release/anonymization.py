@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from discreet.criteria.criterion import PopulationCriterion
 from discreet.engines.connect import opened_table
 from discreet.engines.engine import Table
 from discreet.engines.scratch import ScratchEngine
@@ -163,7 +164,7 @@ def _settle_options(
     policy = select_table(loaded, label=opened.label, name=given.table) if loaded else None
     asked = apply_options(policy, options, name=PurePath(opened.label).stem)
     about_population = any(
-        isinstance(criterion, (model.KMap, model.DeltaPresence)) for criterion in asked.criteria
+        isinstance(criterion, PopulationCriterion) for criterion in asked.criteria
     )
     if about_population and given.against is None:
         raise WrongUsage(

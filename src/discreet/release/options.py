@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from discreet.criteria.criterion import SensitiveCriterion, is_within_bounds
 from discreet.errors import (
     ConflictingRoles,
     InvalidCriterion,
@@ -177,9 +178,7 @@ def _apply_criteria(
 
 def _for_each(criterion: model.Criterion, table: model.TablePolicy) -> list[model.Criterion]:
     """Return a criterion without a column as one for each sensitive column."""
-    if isinstance(criterion, (model.KAnonymity, model.KMap, model.DeltaPresence)):
-        return [criterion]
-    if criterion.column:
+    if not isinstance(criterion, SensitiveCriterion) or criterion.column:
         return [criterion]
     names = table.with_role(model.ColumnRole.SENSITIVE)
     if not names:
@@ -192,7 +191,7 @@ def _for_each(criterion: model.Criterion, table: model.TablePolicy) -> list[mode
 
 def _require_valid(criterion: model.Criterion) -> None:
     """Refuse parameters that a policy may not have, in the policy's words."""
-    if isinstance(criterion, (model.KAnonymity, model.KMap)) and criterion.k >= 1:
+    if is_within_bounds(criterion):
         return  # without loading what reads policies
     from discreet.policy.load import parse_policy
     from discreet.policy.write import criterion_value, flow_text

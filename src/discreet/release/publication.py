@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 from sqlglot import exp
 
+from discreet.criteria.criterion import PopulationCriterion
 from discreet.engines.connect import open_table
 from discreet.engines.engine import Table
 from discreet.errors import Bug
@@ -141,15 +142,9 @@ def _of_rows(asked: model.TablePolicy) -> model.TablePolicy:
     A class has at least as many rows as people, and its people have the values that its rows have;
     shares of people are not those of rows.
     """
-    others: tuple[type, ...] = (model.KMap, model.DeltaPresence)
-    kept = [c for c in asked.criteria if not isinstance(c, others)]
+    kept = [c for c in asked.criteria if not isinstance(c, PopulationCriterion)]
     if asked.unit is not None:
-        kept = [
-            c
-            for c in kept
-            if isinstance(c, model.KAnonymity)
-            or (isinstance(c, model.LDiversity) and c.kind == "distinct")
-        ]
+        kept = [c for c in kept if c.is_absorbing]
     return replace(asked, criteria=tuple(kept))
 
 

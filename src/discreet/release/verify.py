@@ -6,6 +6,7 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import replace
 
+from discreet.criteria.criterion import SensitiveCriterion
 from discreet.engines.connect import open_table
 from discreet.engines.duckdb import DuckDB
 from discreet.engines.engine import Engine, Table
@@ -35,7 +36,8 @@ def read_again(target: Target, policy: model.TablePolicy, *, engine: Engine) -> 
 def _as_texts(target: Target, policy: model.TablePolicy, reader: DuckDB | None) -> Table | None:
     """Return a file of texts read as such: equal values have equal texts, and only orders need more."""
     needs_order = any(
-        isinstance(criterion, model.TCloseness) and criterion.distance == "ordered"
+        isinstance(criterion, SensitiveCriterion)
+        and "order" in map(criterion.needs.get, criterion.parameters().values())
         for criterion in policy.criteria
     )
     if needs_order or reader is None or not isinstance(target, FileTarget):

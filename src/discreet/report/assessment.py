@@ -7,18 +7,15 @@ value of a class and no record can reach the page.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from pathlib import Path
 
 from discreet.formatting import format_percent
-from discreet.measure.assessment import Assessment, Selectivity
-from discreet.measure.criteria.wording import (
-    describe_criterion,
-    describe_level,
-    describe_requirement,
-)
+from discreet.measure.assessment import Assessment, CriterionVerdict, Selectivity
 from discreet.measure.describe import bin_sizes
+from discreet.measure.wording import CRITERIA_HEADER, criterion_rows
 from discreet.report import charts, wording
 from discreet.report.page import Figure, PageTable, Status, render_page
 from discreet.report.risk import (
@@ -107,7 +104,12 @@ def summarize_assessment(found: Assessment, *, on: date) -> AssessmentPage:
         status_words=status_words,
         meaning=wording.explain_assessment(found),
         facts=_key_figures(found),
-        criteria=_criteria_table(found),
+        criteria=criteria_table(
+            "What the policy demands and what the table reaches",
+            found.criteria,
+            k=found.k,
+            counts=True,
+        ),
         sizes=_class_size_section(found),
         columns=_column_section(found),
         combinations=_combination_section(found),
@@ -169,26 +171,18 @@ def _key_figures(found: Assessment) -> tuple[KeyFigure, ...]:
     return tuple(facts)
 
 
-def _criteria_table(found: Assessment) -> PageTable | None:
-    if not found.criteria:
-        return None
-    rows = tuple(
-        (
-            describe_criterion(verdict),
-            describe_requirement(verdict),
-            describe_level(verdict, k=found.k),
-            Status(holds=verdict.holds),
-            f"{verdict.failing_people:,}",
-            f"{verdict.failing_classes:,}",
-        )
-        for verdict in found.criteria
-    )
-    return PageTable(
-        caption="What the policy demands and what the table reaches",
-        header=("Criterion", "Required", "Reached", "Verdict", "People failing", "Classes failing"),
-        rows=rows,
-        numbers=frozenset({4, 5}),
-    )
+def criteria_table(
+    caption: str, verdicts: Sequence[CriterionVerdict], *, k: int | None, counts: bool = False
+) -> PageTable | None:
+    """Return the table of criteria, None without any; with `counts`, of who fails them."""
+    rows = [
+        (*row.texts, Status(holds=row.holds), *(row.counts if counts else ()))
+        for row in criterion_rows(verdicts, k=k)
+    ]
+    header = (*CRITERIA_HEADER, "Verdict")
+    if counts:
+        header = (*header, "People failing", "Classes failing")
+    return PageTable(caption, header, tuple(rows), numbers=frozenset({4, 5})) if rows else None
 
 
 def _class_size_section(found: Assessment) -> PageSection | None:

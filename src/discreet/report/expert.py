@@ -8,13 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from discreet.formatting import format_percent
-from discreet.measure.criteria.wording import (
-    describe_criterion,
-    describe_level,
-    describe_requirement,
-)
 from discreet.release.deidentify.attacks import AttackAttempt
-from discreet.report.assessment import KeyFigure, file_name
+from discreet.report.assessment import KeyFigure, criteria_table, file_name
 from discreet.report.page import Figure, PageTable, Status, render_page
 from discreet.report.risk import EstimatePart, estimate_part, risk_part
 from discreet.writing import write_atomically
@@ -73,7 +68,7 @@ def summarize_determination(found: Determination, *, on: date) -> ExpertPage:
         population=estimate_part(measured.population) if measured and measured.population else None,
         tried=_attack_table("Attacks tried, and what they found", found.attacks_tried),
         not_tried=_attack_table("Attacks not tried, and why", found.attacks_not_tried),
-        criteria=_criteria_table(found),
+        criteria=criteria_table("Criteria of the policy", found.criteria, k=found.k),
         assumptions=found.assumptions,
         cautions=found.cautions,
         expert=found.expert,
@@ -115,24 +110,6 @@ def _risk_table(found: Determination) -> PageTable:
 def _attack_table(caption: str, attacks: tuple[AttackAttempt, ...]) -> PageTable:
     rows = tuple((item.attack.capitalize(), item.finding) for item in attacks)
     return PageTable(caption=caption, header=("Attack", "Finding"), rows=rows)
-
-
-def _criteria_table(found: Determination) -> PageTable | None:
-    if not found.criteria:
-        return None
-    return PageTable(
-        caption="Criteria of the policy",
-        header=("Criterion", "Required", "Reached", "Verdict"),
-        rows=tuple(
-            (
-                describe_criterion(verdict),
-                describe_requirement(verdict),
-                describe_level(verdict, k=found.k),
-                Status(holds=verdict.holds),
-            )
-            for verdict in found.criteria
-        ),
-    )
 
 
 def _computation_notes(found: Determination, source: str) -> tuple[tuple[str, str], ...]:

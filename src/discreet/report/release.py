@@ -10,18 +10,12 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from pathlib import Path
 
-from discreet.formatting import format_count, format_percent, join_names
-from discreet.measure.criteria.wording import (
-    describe_criterion,
-    describe_level,
-    describe_requirement,
-    format_chance,
-)
+from discreet.formatting import format_chance, format_count, format_percent, join_names
 from discreet.policy.model import ColumnRole
 from discreet.policy.write import flow_text
 from discreet.release.release import Release
 from discreet.report import charts, losses
-from discreet.report.assessment import KeyFigure, PageSection, file_name
+from discreet.report.assessment import KeyFigure, PageSection, criteria_table, file_name
 from discreet.report.findings import findings_table
 from discreet.report.page import Figure, PageTable, Status, render_page
 from discreet.report.wording import chance_of_finding, round_share
@@ -58,7 +52,7 @@ class ReleasePage:
     facts: tuple[KeyFigure, ...]
     done: tuple[tuple[str, str], ...]
     steps: PageTable | None
-    criteria: PageTable
+    criteria: PageTable | None
     homogeneous: PageSection | None
     risk: PageSection
     detail: PageSection
@@ -103,7 +97,9 @@ def summarize_release(found: Release, *, on: date) -> ReleasePage:
         facts=_key_figures(found),
         done=_applied_settings(found),
         steps=_step_table(found),
-        criteria=_criteria_table(found),
+        criteria=criteria_table(
+            "What was demanded and what the release reaches", found.criteria, k=found.k
+        ),
         homogeneous=_homogeneity_section(found),
         risk=_risk_section(found),
         detail=losses.detail_section(found),
@@ -230,22 +226,6 @@ def _step_table(found: Release) -> PageTable | None:
     )
     return PageTable(
         "Steps before classes were made", ("Step", "Settings", "What it promises"), rows
-    )
-
-
-def _criteria_table(found: Release) -> PageTable:
-    return PageTable(
-        caption="What was demanded and what the release reaches",
-        header=("Criterion", "Required", "Reached", "Verdict"),
-        rows=tuple(
-            (
-                describe_criterion(verdict),
-                describe_requirement(verdict),
-                describe_level(verdict, k=found.k),
-                Status(holds=verdict.holds),
-            )
-            for verdict in found.criteria
-        ),
     )
 
 

@@ -6,9 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from discreet.formatting import format_percent
+from discreet.formatting import format_chance, format_percent
 from discreet.measure.assessment import Assessment, Presence
-from discreet.measure.criteria.wording import format_chance
 from discreet.report import charts
 from discreet.report.page import Figure, PageTable
 from discreet.report.wording import round_share

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from discreet.formatting import format_percent
+from discreet.formatting import format_level, format_percent
 from discreet.measure.assessment import (
     Assessment,
     Closeness,
@@ -14,7 +14,6 @@ from discreet.measure.assessment import (
     Diversity,
     SensitiveColumn,
 )
-from discreet.measure.criteria.wording import format_level
 from discreet.report import charts
 from discreet.report.page import Figure, PageTable
 

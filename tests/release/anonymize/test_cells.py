@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from discreet.criteria.histograms import Overall
 from discreet.errors import CriteriaUnreachable, WrongUsage
-from discreet.measure.criteria.t_closeness import Overall
 from discreet.policy import model
 from discreet.release.anonymize.attribute import CodedAttribute
 from discreet.release.anonymize.cells import keep_or_hide, suppress_cells_greedily

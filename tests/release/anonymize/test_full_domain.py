@@ -10,8 +10,8 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from discreet.criteria.histograms import Overall
 from discreet.errors import CriteriaUnreachable, WrongUsage
-from discreet.measure.criteria.t_closeness import Overall
 from discreet.policy import model
 from discreet.release.anonymize import full_domain, metrics, recoding
 from discreet.release.anonymize.attribute import CodedAttribute

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from discreet.criteria.histograms import Overall
 from discreet.engines.connect import open_table
 from discreet.errors import CriteriaUnreachable, WrongUsage
 from discreet.measure.classes import group_cells
-from discreet.measure.criteria.t_closeness import Overall
 from discreet.measure.roles import bind_roles
 from discreet.policy import model
 from discreet.policy.hierarchies.lookup import read_lookup

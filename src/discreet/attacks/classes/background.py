@@ -14,10 +14,10 @@ from discreet.attacks.classes.inference import SURE
 from discreet.attacks.classes.knowledge import knowing_only, read_knowledge, with_knowledge
 from discreet.attacks.classes.person import find_person
 from discreet.attacks.finding import Finding, make_finding
+from discreet.criteria.criterion import TOLERANCE
 from discreet.errors import WrongUsage
 from discreet.formatting import format_count, format_percent, join_names
 from discreet.measure.classes import ClassHistograms
-from discreet.measure.criteria.evaluate import TOLERANCE
 from discreet.measure.roles import RoleBinding
 
 SHOWN_DEPTHS = (0, 1, 2)

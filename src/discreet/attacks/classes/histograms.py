@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from sqlglot import exp
 
 from discreet.attacks.manifest import find_manifest, read_published
+from discreet.criteria.histograms import Overall
 from discreet.engines.connect import opened_table
 from discreet.engines.scratch import ScratchEngine
 from discreet.errors import Bug, EmptySource, WrongUsage
@@ -27,7 +28,6 @@ from discreet.measure.classes import (
     histogram,
     join_codes,
 )
-from discreet.measure.criteria.t_closeness import Overall
 from discreet.measure.describe import describe_classes
 from discreet.measure.roles import (
     RoleBinding,

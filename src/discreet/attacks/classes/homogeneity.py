@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from discreet.attacks.finding import Finding, make_finding
 from discreet.formatting import format_count, format_percent
 from discreet.measure.classes import ClassHistograms
-from discreet.measure.criteria.evaluate import is_homogeneous
+from discreet.measure.evaluate import is_homogeneous
 
 if TYPE_CHECKING:
     from discreet.attacks.classes.histograms import SensitiveHistogram

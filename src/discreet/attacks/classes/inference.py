@@ -13,9 +13,9 @@ from discreet.attacks.classes.homogeneity import (
     word_people_share,
 )
 from discreet.attacks.finding import Finding, make_finding
+from discreet.criteria.criterion import TOLERANCE
 from discreet.formatting import format_percent
 from discreet.measure.classes import ClassHistograms
-from discreet.measure.criteria.evaluate import TOLERANCE
 
 if TYPE_CHECKING:
     from discreet.attacks.classes.histograms import SensitiveHistogram

@@ -13,9 +13,9 @@ from discreet.attacks.finding import Finding, make_finding
 from discreet.attacks.locating.locate import gather_combinations, locate
 from discreet.attacks.manifest import hierarchies_of
 from discreet.attacks.releases.intersection import build_value_dictionary, find_candidates
+from discreet.criteria.criterion import TOLERANCE
 from discreet.engines.connect import open_table
 from discreet.formatting import format_count, format_percent, join_names
-from discreet.measure.criteria.evaluate import TOLERANCE
 from discreet.measure.roles import RoleBinding, require_column
 
 

@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 
 from discreet.attacks.classes.homogeneity import average_score, word_people_share
 from discreet.attacks.finding import Finding, make_finding
+from discreet.criteria.criterion import TOLERANCE
+from discreet.criteria.specs import t_closeness
 from discreet.formatting import format_percent
-from discreet.measure.criteria import t_closeness
-from discreet.measure.criteria.evaluate import TOLERANCE
 
 if TYPE_CHECKING:
     from discreet.attacks.classes.histograms import SensitiveHistogram

@@ -15,10 +15,10 @@ from discreet.attacks.releases.adversary_view import AdversaryView, gather_peopl
 from discreet.attacks.releases.intersection import CandidateValues, ValueDictionary, weights_of
 from discreet.attacks.releases.joint import RemainingRows, find_remaining
 from discreet.attacks.releases.rows import Joined, join_releases
+from discreet.criteria.criterion import TOLERANCE
 from discreet.engines.engine import Table
 from discreet.errors import UnknownColumn, WrongUsage
 from discreet.formatting import format_count, format_percent, join_names
-from discreet.measure.criteria.evaluate import TOLERANCE
 from discreet.policy.hierarchy import Hierarchy
 
 Flags = NDArray[np.bool_]

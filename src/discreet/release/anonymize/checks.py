@@ -8,10 +8,9 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.criteria.criterion import TOLERANCE
+from discreet.criteria.histograms import ClassHistograms
 from discreet.errors import Bug
-from discreet.measure.classes import ClassHistograms
-from discreet.measure.criteria.evaluate import TOLERANCE, CriterionTest
-from discreet.policy import model
 from discreet.release.anonymize.frequencies import (
     Frequencies,
     Histogram,
@@ -215,19 +214,20 @@ class NodeChecker:
         held = sizes >= judge.k
         sure, missing = ~held, np.zeros(count)
         values: dict[int, ClassHistograms] = {}
-        for index, test in judge.trials:
+        for index, criterion in judge.trials:
             if not held.any():
                 break
             if index not in values:
                 values[index] = table.groups(index, labels, count, sizes=sizes)
-            scores = test.measure.score(values[index], judge.overalls[index])
-            failed = held & ~test.holds(values[index], scores)
+            scores = criterion.measure.score(values[index], judge.overalls[index])
+            failed = held & ~criterion.holds(values[index], scores)
             held &= ~failed
-            if _is_distinct(test):
+            if criterion.is_absorbing:
                 sure |= failed
-            elif not judge.has_units:
-                has_gaps = judge.overalls[index].missing is not None
-                share = np.where(failed & (not has_gaps), _missing_share(test, scores), 0.0)
+            # Where values are missing, shares are among the known ones, which implies less for
+            # rows: there no row must go.
+            elif not judge.has_units and judge.overalls[index].missing is None:
+                share = np.where(failed, criterion.lost_share(scores), 0.0)
                 missing = np.maximum(missing, share * rows)
         return NodeCheck(node, parent, labels, rows, held, sure, missing, values=values)
 
@@ -248,20 +248,12 @@ class NodeChecker:
         missing = np.zeros(len(held)) if check.missing is None else check.missing.copy()
         is_whole = True
         for criterion in problem.judge.population:
-            if isinstance(criterion, model.KMap):
-                failed = among < criterion.k
-                sure |= failed
-            else:
-                most = (criterion.upper + TOLERANCE) * among
-                failed = (people > most) | (people < (criterion.lower - TOLERANCE) * among)
-                sure |= among == 0  # no one of the population: parts have no one either
-                if not problem.judge.has_units:
-                    missing = np.maximum(missing, people - most)
-            held &= ~failed
+            held &= ~criterion.fails(people, among)
+            sure |= criterion.fails_in_parts(among)
+            if not problem.judge.has_units:
+                missing = np.maximum(missing, criterion.surplus(people, among))
         missing[held | sure] = 0.0
-        if any(
-            isinstance(c, model.DeltaPresence) and c.lower > 0 for c in problem.judge.population
-        ):
+        if any(criterion.covers_everyone for criterion in problem.judge.population):
             covered = np.zeros(count, dtype=np.bool_)
             covered[groups] = held
             is_whole = bool(covered[around > 0].all())
@@ -326,31 +318,3 @@ def _merge(check: NodeCheck) -> Frequencies:
             for _, groups in sorted(check.values.items())
         ),
     )
-
-
-def _is_distinct(test: CriterionTest) -> bool:
-    criterion = test.criterion
-    return isinstance(criterion, model.LDiversity) and criterion.kind == "distinct"
-
-
-def _missing_share(test: CriterionTest, scores: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the share of each failing class that must go before its parts can be published.
-
-    Suppose the parts that are published hold. Their union does too, and the class is a mixture of
-    it with the share s that went. Distances and largest shares are convex and at most 1, so that
-    score <= (1 - s) * bound + s, and s >= (score - bound) / (1 - bound). Where values are missing,
-    shares are among the known ones, which implies less for rows: there no row must go.
-    """
-    criterion = test.criterion
-    if isinstance(criterion, model.TCloseness):
-        bound, worst = criterion.t, scores
-    elif isinstance(criterion, model.AlphaK):
-        bound, worst = criterion.alpha, scores
-    elif isinstance(criterion, model.LDiversity) and criterion.kind == "probabilistic":
-        bound, worst = 1 / criterion.l, 1 / np.maximum(scores, TOLERANCE)
-    else:
-        return np.zeros(len(scores))
-    bound += TOLERANCE * 2
-    if bound >= 1:
-        return np.zeros(len(scores))
-    return np.maximum(worst - bound, 0.0) / (1 - bound) * (1 - TOLERANCE)

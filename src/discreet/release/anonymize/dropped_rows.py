@@ -8,18 +8,15 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.measure.criteria.t_closeness import Overall
-from discreet.policy import model
+from discreet.criteria.histograms import Overall
 from discreet.release.anonymize.frequencies import Frequencies, Histogram, sum_by_label
 from discreet.release.anonymize.problem import Problem
 from discreet.release.anonymize.recoding import SUPPRESSED, Recoding
 
-_RELATIVE = (model.TCloseness, model.BetaLikeness, model.DeltaDisclosure)
-
 
 def is_relative(problem: Problem) -> bool:
     """Return whether a criterion compares classes with the whole table."""
-    return any(isinstance(criterion, _RELATIVE) for criterion in problem.judge.criteria)
+    return any(criterion.is_relative for criterion in problem.judge.criteria)
 
 
 def solve_without_dropped(

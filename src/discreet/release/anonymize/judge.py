@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.measure.criteria.evaluate import TOLERANCE, CriterionTest, make_criterion_test
-from discreet.measure.criteria.t_closeness import Overall
-from discreet.policy import model
+from discreet.criteria.criterion import Criterion, PopulationCriterion, SensitiveCriterion
+from discreet.criteria.histograms import Overall
 
 if TYPE_CHECKING:
     from discreet.release.anonymize.frequencies import Frequencies
@@ -21,58 +20,49 @@ if TYPE_CHECKING:
 class Judge:
     """The criteria of one table, tested on any grouping of its combinations.
 
-    Tests are those of `measure`, so that what is enforced is what is measured afterwards.
+    Its criteria are those of `measure`, so that what is enforced is what is measured afterwards.
     `columns[i]` is the sensitive column of the histogram at i, `overalls[i]` its distribution.
     """
 
-    criteria: tuple[model.Criterion, ...]
+    criteria: tuple[Criterion, ...]
     columns: tuple[str, ...] = ()
     overalls: tuple[Overall, ...] = ()
     has_units: bool = False
-    trials: tuple[tuple[int, CriterionTest], ...] = field(init=False)
+    trials: tuple[tuple[int, SensitiveCriterion], ...] = field(init=False)
 
     def __post_init__(self) -> None:
         found = [
-            (self.columns.index(test.criterion.column), test)  # pyright: ignore[reportAttributeAccessIssue]
+            (self.columns.index(criterion.column), criterion)
             for criterion in self.criteria
-            if (test := make_criterion_test(criterion)) is not None
+            if isinstance(criterion, SensitiveCriterion)
         ]
         object.__setattr__(self, "trials", tuple(found))
 
     @cached_property
     def k(self) -> int:
         """The least number of people in a class that any criterion requires; 1 when none does."""
-        asked = [c.k for c in self.criteria if isinstance(c, (model.KAnonymity, model.AlphaK))]
-        # A class of n people has at most n values, so that l is a bound on its size as well.
-        asked += [
-            int(np.ceil(c.l - TOLERANCE))
-            for c in self.criteria
-            if isinstance(c, model.LDiversity) and not self.has_units
-        ]
-        return max([1, *asked])
+        return max([1, *(c.least_people(has_units=self.has_units) for c in self.criteria)])
 
     @cached_property
-    def population(self) -> tuple[model.KMap | model.DeltaPresence, ...]:
+    def population(self) -> tuple[PopulationCriterion, ...]:
         """The criteria that compare a class with its population."""
-        return tuple(c for c in self.criteria if isinstance(c, (model.KMap, model.DeltaPresence)))
+        return tuple(c for c in self.criteria if isinstance(c, PopulationCriterion))
 
     @cached_property
     def is_monotone(self) -> bool:
         """Whether merging classes that all hold gives classes that hold.
 
-        So it is for every criterion here, unless people have several rows: then a merged class may
-        have fewer people than its parts together, and shares may grow.
+        If people have several rows, a merged class may have fewer people than its parts together,
+        and shares may grow.
         """
-        return not self.has_units or self.is_absorbing
+        return self.is_absorbing or (
+            not self.has_units and all(criterion.is_monotone for criterion in self.criteria)
+        )
 
     @cached_property
     def is_absorbing(self) -> bool:
-        """Whether a class that holds still does after any row joins it: k and distinct l only."""
-        return all(
-            isinstance(c, (model.KAnonymity, model.KMap))
-            or (isinstance(c, model.LDiversity) and c.kind == "distinct")
-            for c in self.criteria
-        )
+        """Whether a class that holds still does after any row joins it."""
+        return all(criterion.is_absorbing for criterion in self.criteria)
 
     def holds(self, table: Frequencies, labels: NDArray[np.int64], count: int) -> NDArray[np.bool_]:
         """Return, for each of `count` groups of the table's combinations, whether it may be a class.
@@ -82,7 +72,7 @@ class Judge:
         """
         sizes = table.sizes(labels, count)
         held = sizes >= self.k
-        for index, test in self.trials:
+        for index, criterion in self.trials:
             if not held.any():
                 break
             numbers = np.cumsum(held) - 1
@@ -91,8 +81,8 @@ class Judge:
             groups = some.groups(
                 index, numbers[labels[chosen]], int(numbers[-1]) + 1, sizes=sizes[held]
             )
-            scores = test.measure.score(groups, self.overalls[index])
-            held[held] = test.holds(groups, scores)
+            scores = criterion.measure.score(groups, self.overalls[index])
+            held[held] = criterion.holds(groups, scores)
         return held
 
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from discreet.criteria.criterion import Criterion, PopulationCriterion
 from discreet.errors import CriteriaUnreachable
-from discreet.measure.criteria.verdicts import NAMES
-from discreet.policy import model
 from discreet.release.anonymize.judge import Judge, holds_as_one
 from discreet.release.anonymize.problem import Problem
 
@@ -26,8 +25,9 @@ def require_reachable(problem: Problem) -> None:
     faults = [
         _describe_fault(problem, criterion)
         for criterion in problem.judge.criteria
-        if not isinstance(criterion, (model.KMap, model.DeltaPresence))
-        and (problem.limit == 0 or _is_absorbing(criterion))
+        if not isinstance(criterion, PopulationCriterion)
+        and criterion.is_monotone
+        and (problem.limit == 0 or criterion.is_absorbing)
         and not holds_as_one(_single_criterion_judge(problem, criterion), problem.table)
     ]
     if faults:
@@ -36,39 +36,32 @@ def require_reachable(problem: Problem) -> None:
 
 def unreachable_error(problem: Problem) -> CriteriaUnreachable:
     """Return the error for a search that found nothing within the limit of suppression."""
-    asked = ", ".join(NAMES[type(criterion)] for criterion in problem.judge.criteria)
+    asked = ", ".join(criterion.name for criterion in problem.judge.criteria)
     return CriteriaUnreachable(
         f"No recoding meets {asked} with at most {problem.limit:,} of {problem.rows:,} rows "
         "suppressed. Allow more suppression, or ask for less."
     )
 
 
-def _single_criterion_judge(problem: Problem, criterion: model.Criterion) -> Judge:
+def _single_criterion_judge(problem: Problem, criterion: Criterion) -> Judge:
     judge = problem.judge
     return Judge((criterion,), judge.columns, judge.overalls, judge.has_units)
 
 
-def _is_absorbing(criterion: model.Criterion) -> bool:
-    return isinstance(criterion, model.KAnonymity) or (
-        isinstance(criterion, model.LDiversity) and criterion.kind == "distinct"
-    )
-
-
-def _describe_fault(problem: Problem, criterion: model.Criterion) -> str:
-    name = NAMES[type(criterion)]
+def _describe_fault(problem: Problem, criterion: Criterion) -> str:
     everyone = np.zeros(len(problem.table), dtype=np.int64)
     people = int(problem.table.sizes(everyone, 1)[0])
     alone = _single_criterion_judge(problem, criterion)
-    if isinstance(criterion, model.KAnonymity):
+    if not alone.trials:
         return (
-            f"{name} with k = {criterion.k:,} cannot be reached: the table has {people:,} people. "
-            f"The best is k = {people:,}, everyone in one class."
+            f"{criterion.name} with k = {alone.k:,} cannot be reached: the table has {people:,} "
+            f"people. The best is k = {people:,}, everyone in one class."
         )
     index, test = alone.trials[0]
     groups = problem.table.groups(index, everyone, 1, sizes=np.array([people]))
     best = float(test.measure.score(groups, problem.judge.overalls[index])[0])
     column = problem.judge.columns[index]
     return (
-        f"{name} of '{column}' cannot be reached: with everyone in one class, its {test.measure.name} "
+        f"{test.name} of '{column}' cannot be reached: with everyone in one class, its {test.measure.name} "
         f"level is {best:.6g}, and that is the best. Ask for less, or leave the column out."
     )

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 from sqlglot import exp
 
+from discreet.criteria.criterion import Criterion, PopulationCriterion, SensitiveCriterion
 from discreet.errors import InvalidCriterion
 from discreet.measure.assessment import ClassView, CriterionVerdict
 from discreet.measure.classes import Cells, people_in
-from discreet.measure.criteria.evaluate import TOLERANCE, ColumnMeasurements, Failures
 from discreet.measure.describe import describe_classes
+from discreet.measure.evaluate import ColumnMeasurements, Failures
 from discreet.measure.presence import Matched
-from discreet.policy import model
 from discreet.sql import build
 
 if TYPE_CHECKING:
@@ -25,32 +23,19 @@ if TYPE_CHECKING:
 
 SHOWN = 3
 
-NAMES: Mapping[type, str] = {kind: name for name, kind in model.CRITERIA.items()}
-
-
-def required_parameters(criterion: model.Criterion) -> dict[str, Any]:
-    """Return the criterion's parameters as the policy names them."""
-    return {
-        part.name: value
-        for part in dataclasses.fields(criterion)
-        if part.name not in ("column", "line")
-        and (value := getattr(criterion, part.name)) is not None
-        and not (part.name == "missing" and value == part.default)
-    }
-
 
 def column_verdict(cells: Cells, failures: Failures, found: ColumnMeasurements) -> CriterionVerdict:
     """Return the verdict on a criterion about one sensitive column."""
-    criterion = failures.trial.criterion
-    tally = found.tallies[failures.trial.measure.name]
+    criterion = failures.criterion
+    tally = found.tallies[criterion.measure.name]
     worst = tally.worst
     shown: tuple[ClassView, ...] = ()
     if failures.classes and worst is not None:
         shown = describe_classes(cells, worst.keys, worst.sizes.tolist(), worst.scores.tolist())
     return CriterionVerdict(
-        criterion=NAMES[type(criterion)],
-        column=getattr(criterion, "column", None),
-        required=required_parameters(criterion),
+        criterion=criterion.name,
+        column=criterion.column,
+        required=criterion.parameters(),
         reached=tally.level,
         holds=failures.classes == 0,
         failing_classes=failures.classes,
@@ -86,24 +71,26 @@ def judge_sizes(
     relation: exp.Table,
     sizes: NDArray[np.int64],
     classes: NDArray[np.int64],
-) -> dict[model.Criterion, CriterionVerdict]:
-    """Return the verdicts on k-anonymity from the histogram of class sizes."""
-    verdicts: dict[model.Criterion, CriterionVerdict] = {}
+) -> dict[Criterion, CriterionVerdict]:
+    """Return the verdicts on criteria about the number of people alone, from class sizes."""
+    verdicts: dict[Criterion, CriterionVerdict] = {}
     for criterion in bound.policy.criteria if bound.policy else ():
-        if isinstance(criterion, model.KAnonymity):
-            small = sizes < criterion.k
-            verdicts[criterion] = CriterionVerdict(
-                criterion=NAMES[model.KAnonymity],
-                column=None,
-                required=required_parameters(criterion),
-                reached=int(sizes[0]) if len(sizes) else None,
-                holds=not small.any(),
-                failing_classes=int(classes[small].sum()),
-                failing_people=_people_where(cells, relation, _is_below("size", criterion.k))
-                if small.any()
-                else 0,
-                worst=smallest_classes(cells, relation, "size") if small.any() else (),
-            )
+        if isinstance(criterion, (SensitiveCriterion, PopulationCriterion)):
+            continue
+        least = criterion.least_people(has_units=bound.subject.unit is not None)
+        small = sizes < least
+        verdicts[criterion] = CriterionVerdict(
+            criterion=criterion.name,
+            column=None,
+            required=criterion.parameters(),
+            reached=int(sizes[0]) if len(sizes) else None,
+            holds=not small.any(),
+            failing_classes=int(classes[small].sum()),
+            failing_people=_people_where(cells, relation, _is_below("size", least))
+            if small.any()
+            else 0,
+            worst=smallest_classes(cells, relation, "size") if small.any() else (),
+        )
     return verdicts
 
 
@@ -113,85 +100,66 @@ def _is_below(name: str, least: int) -> exp.Expr:
 
 def judge_population(
     cells: Cells, bound: RoleBinding, matched: Matched | None
-) -> dict[model.Criterion, CriterionVerdict]:
-    """Return the verdicts on k-map and δ-presence, which need a population."""
-    verdicts: dict[model.Criterion, CriterionVerdict] = {}
+) -> dict[Criterion, CriterionVerdict]:
+    """Return the verdicts on criteria that need a population."""
+    verdicts: dict[Criterion, CriterionVerdict] = {}
     for criterion in bound.policy.criteria if bound.policy else ():
-        if not isinstance(criterion, (model.KMap, model.DeltaPresence)):
+        if not isinstance(criterion, PopulationCriterion):
             continue
         if matched is None:
             raise InvalidCriterion(
-                f"The criterion {NAMES[type(criterion)]} compares the table with its population. "
+                f"The criterion {criterion.name} compares the table with its population. "
                 "Name the population's table with --against."
             )
-        if isinstance(criterion, model.KMap):
-            verdicts[criterion] = _k_map(cells, criterion, matched)
-        else:
-            verdicts[criterion] = _delta_presence(cells, criterion, matched)
+        verdicts[criterion] = _population_verdict(cells, criterion, matched)
     return verdicts
 
 
-def _k_map(cells: Cells, criterion: model.KMap, matched: Matched) -> CriterionVerdict:
-    few = matched.among < criterion.k
-    return CriterionVerdict(
-        criterion=NAMES[model.KMap],
-        column=None,
-        required=required_parameters(criterion),
-        reached=int(matched.among.min()) if len(matched.among) else None,
-        holds=not few.any(),
-        failing_classes=int(matched.classes[few].sum()),
-        failing_people=_people_where(cells, matched.relation, _is_below("among", criterion.k))
-        if few.any()
-        else 0,
-        worst=smallest_classes(cells, matched.relation, "among") if few.any() else (),
-    )
-
-
-def _delta_presence(
-    cells: Cells, criterion: model.DeltaPresence, matched: Matched
+def _population_verdict(
+    cells: Cells, criterion: PopulationCriterion, matched: Matched
 ) -> CriterionVerdict:
-    lowest, highest = matched.presence
-    chances = matched.chances
-    outside = (chances < criterion.lower - TOLERANCE) | (chances > criterion.upper + TOLERANCE)
-    absent = matched.outside if criterion.lower > TOLERANCE else 0
+    failing = criterion.fails(matched.sizes, matched.among)
+    absent = matched.outside if criterion.covers_everyone else 0
+    fewest = int(matched.among.min()) if len(matched.among) else None
+    worst: tuple[ClassView, ...] = ()
+    if failing.any() and criterion.level == "among":
+        worst = smallest_classes(cells, matched.relation, "among")
+    elif failing.any():
+        worst = _surest_classes(cells, criterion, matched)
     return CriterionVerdict(
-        criterion=NAMES[model.DeltaPresence],
+        criterion=criterion.name,
         column=None,
-        required=required_parameters(criterion),
-        reached=[lowest, highest],
-        holds=not outside.any() and not absent,
-        failing_classes=int(matched.classes[outside].sum()),
-        failing_people=absent
-        + (
-            _people_where(cells, matched.relation, _is_outside_bounds(criterion))
-            if outside.any()
-            else 0
-        ),
-        worst=_surest_classes(cells, criterion, matched) if outside.any() else (),
+        required=criterion.parameters(),
+        reached=fewest if criterion.level == "among" else list(matched.presence),
+        holds=not failing.any() and not absent,
+        failing_classes=int(matched.classes[failing].sum()),
+        failing_people=absent + _people_matched(cells, matched, failing),
+        worst=worst,
     )
 
 
-def _is_outside_bounds(criterion: model.DeltaPresence) -> exp.Expr:
-    """Return the condition that a class's chance of presence is outside the bounds."""
-    size, among = build.column("size"), build.column("among")
-    lowest, highest = (
-        exp.Mul(this=exp.cast(among.copy(), "double"), expression=exp.Literal.number(repr(bound)))
-        for bound in (criterion.lower - TOLERANCE, criterion.upper + TOLERANCE)
-    )
-    return build.any_of(
-        [
-            exp.LT(this=size.copy(), expression=lowest),
-            exp.GT(this=size.copy(), expression=highest),
-        ]
-    )
+def _people_matched(cells: Cells, matched: Matched, failing: NDArray[np.bool_]) -> int:
+    """Return how many people are in classes of these sizes, in table and population."""
+    if cells.subject.unit is None or not failing.any():
+        return int((matched.sizes * matched.classes)[failing].sum())
+    engine = cells.subject.table.engine
+    pairs = pa.table({"size": matched.sizes[failing], "among": matched.among[failing]})
+    relation = engine.load(pairs.to_reader())
+    try:
+        keys = [build.alias_as(build.column(name, of="c"), name) for name in cells.packing.keys]
+        chosen = build.select(*keys, source=build.aliased_table(matched.relation, "c")).join(
+            build.aliased_table(relation, "p"), on=build.same(["size", "among"], "c", "p")
+        )
+        return people_in(cells, chosen)
+    finally:
+        engine.drop(relation)
 
 
 def _surest_classes(
-    cells: Cells, criterion: model.DeltaPresence, matched: Matched
+    cells: Cells, criterion: PopulationCriterion, matched: Matched
 ) -> tuple[ClassView, ...]:
     """Return the classes whose people are most surely in the table, or else most surely not."""
-    upper = criterion.upper + TOLERANCE
-    too_sure = matched.presence[1] > upper
+    too_sure = bool(np.any(np.greater(criterion.surplus(matched.sizes, matched.among), 0)))
     keys = list(cells.packing.keys)
     size, among = build.column("size"), build.column("among")
     # A class that the population lacks has no chance to compute and the highest of all.
@@ -207,7 +175,9 @@ def _surest_classes(
     sizes, others = (found.column(name).to_numpy() for name in ("size", "among"))
     with np.errstate(divide="ignore"):
         chances = sizes / others
-    bad = chances > upper if too_sure else chances < criterion.lower - TOLERANCE
+    bad = criterion.fails(sizes, others)
+    if too_sure:
+        bad &= np.greater(criterion.surplus(sizes, others), 0)
     table = np.column_stack([found.column(name).to_numpy() for name in keys]).astype(np.int64)
     return describe_classes(cells, table[bad], sizes[bad].tolist(), chances[bad].tolist())
 

@@ -15,10 +15,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 
+from discreet.criteria.histograms import Overall
+from discreet.criteria.specs import (
+    alpha_k,
+    beta_likeness,
+    l_diversity,
+    t_closeness,
+)
+from discreet.criteria.specs.delta_disclosure import delta_disclosure as disclosure_kernel
 from discreet.measure.classes import histogram
-from discreet.measure.criteria import l_diversity, likeness, t_closeness
-from discreet.measure.criteria.evaluate import evaluate_column
-from discreet.measure.criteria.t_closeness import Overall
+from discreet.measure.evaluate import evaluate_column
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -145,7 +151,7 @@ def test_every_diversity_is_its_definition(cells_of, data, l):
         {
             "distinct": l_diversity.distinct,
             "probabilistic": l_diversity.probabilistic,
-            "confidence": l_diversity.guessing_confidence,
+            "confidence": alpha_k.guessing_confidence,
             "entropy": l_diversity.entropy,
             "recursive": lambda groups: l_diversity.recursive(groups, l),
         },
@@ -224,9 +230,9 @@ def test_every_likeness_is_its_definition(cells_of, data):
     found = scores_of(
         cells_of(table_of(data), ["first", "second"], ["ill"]),
         {
-            "basic": lambda groups: likeness.basic_beta(groups, overall),
-            "enhanced": lambda groups: likeness.enhanced_beta(groups, overall),
-            "delta": lambda groups: likeness.delta_disclosure(groups, overall),
+            "basic": lambda groups: beta_likeness.basic_beta(groups, overall),
+            "enhanced": lambda groups: beta_likeness.enhanced_beta(groups, overall),
+            "delta": lambda groups: disclosure_kernel(groups, overall),
         },
     )
     for key, histogram_of_class in histograms(data).items():

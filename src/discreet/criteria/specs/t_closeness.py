@@ -2,52 +2,70 @@
 
 Earth-mover distance with three ground distances (Li, Li & Venkatasubramanian 2007), each computed
 from the values a class has, never from the whole domain per class: classes are many and small.
-Every function returns one number in [0, 1] per class; the level of a table is the largest.
+Every kernel returns one number in [0, 1] per class; the level of a table is the largest.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
-import numpy as np
-from numpy.typing import NDArray
-
+from discreet.criteria.criterion import (
+    TOLERANCE,
+    Missing,
+    Need,
+    Parameter,
+    SensitiveCriterion,
+    lost_by_mixture,
+)
 from discreet.errors import Bug
+from discreet.registry import CriterionSpec
 
 if TYPE_CHECKING:
-    from discreet.measure.classes import ClassHistograms
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from discreet.criteria.histograms import ClassHistograms, Measure, Overall
+
+Distance = Literal["equal", "ordered", "hierarchical"]
 
 
 @dataclass(frozen=True)
-class Overall:
-    """The whole table's distribution of a sensitive column.
+class TCloseness(SensitiveCriterion):
+    """Every class is within earth-mover distance `t` of the table (Li, Li & Venkatasubramanian 2007)."""
 
-    Attributes:
-        shares: The share of each code; they add up to 1.
-        ranks: Each code's place in the natural order, None when the values have no order.
-        levels: For each level of the hierarchy from the values upward (the top left out), the group
-            of each code; None without a hierarchy.
-        missing: The code of missing values, the last one; None where there are none.
-    """
+    name: ClassVar[str] = "t-closeness"
+    is_relative: ClassVar[bool] = True
+    needs: ClassVar[Mapping[str, Need]] = {"ordered": "order", "hierarchical": "hierarchy"}
+    t: Annotated[float, Parameter("The largest earth-mover distance.", at_least=0, at_most=1)]
+    distance: Annotated[Distance, Parameter("How far two values are apart.")] = "equal"
 
-    shares: NDArray[np.float64]
-    ranks: NDArray[np.int64] | None = None
-    levels: tuple[NDArray[np.int64], ...] | None = None
-    missing: int | None = None
+    @property
+    def is_vacuous(self) -> bool:
+        """Whether every distance will do."""
+        return self.t >= 1
 
-    @cached_property
-    def known(self) -> Overall:
-        """The distribution among those whose value is not missing."""
-        if self.missing is None:
-            return self
-        shares = self.shares[:-1]
-        return Overall(
-            shares / max(float(shares.sum()), np.finfo(float).tiny),
-            None if self.ranks is None else self.ranks[:-1],
-            None if self.levels is None else tuple(level[:-1] for level in self.levels),
-        )
+    def make_measure(self) -> Measure:
+        """Return the measure of its distance."""
+        return closeness_measure(self.distance, missing=self.missing)
+
+    def holds(self, groups: ClassHistograms, scores: NDArray[np.float64]) -> NDArray[np.bool_]:
+        """Return which classes are close enough."""
+        del groups
+        return scores <= self.t + TOLERANCE
+
+    def lost_share(self, scores: NDArray[np.float64]) -> NDArray[np.float64] | float:
+        """Return the share that must go: the distance is convex."""
+        return lost_by_mixture(scores, self.t)
+
+
+def closeness_measure(distance: Distance, *, missing: Missing = "unknown") -> Measure:
+    """Return the measure of a distance."""
+    from discreet.criteria.measures import measure_distance
+
+    kernels = {"equal": equal, "ordered": ordered, "hierarchical": hierarchical}
+    return measure_distance(distance, kernels[distance], missing=missing)
 
 
 def equal(groups: ClassHistograms, overall: Overall) -> NDArray[np.float64]:
@@ -56,6 +74,8 @@ def equal(groups: ClassHistograms, overall: Overall) -> NDArray[np.float64]:
     Half the sum of |p - q| equals the sum of p - q where p > q, and p > q only where a class has
     the value at all.
     """
+    import numpy as np
+
     excess = np.maximum(groups.shares - overall.shares[groups.codes], 0.0)
     return np.add.reduceat(excess, groups.first)
 
@@ -67,6 +87,8 @@ def ordered(groups: ClassHistograms, overall: Overall) -> NDArray[np.float64]:
     has: between two of them P stands still while Q grows, so one binary search and two prefix sums
     give that stretch.
     """
+    import numpy as np
+
     ranks = overall.ranks
     if ranks is None:
         raise Bug("The ordered distance was asked for values without an order.")
@@ -105,6 +127,8 @@ def _absolute_deviation_sum(
     level: NDArray[np.float64],
 ) -> NDArray[np.float64]:
     """Return the sum of |level - q[i]| for begins <= i < ends, q ascending."""
+    import numpy as np
+
     crossing = np.clip(np.searchsorted(q, level), begins, ends)
     below = level * (crossing - begins) - (prefix[crossing] - prefix[begins])
     above = (prefix[ends] - prefix[crossing]) - level * (ends - crossing)
@@ -117,6 +141,8 @@ def hierarchical(groups: ClassHistograms, overall: Overall) -> NDArray[np.float6
     That ground distance is a tree metric whose edges all weigh 1 / (2 height), so the earth-mover
     distance is the mean, over the levels below the top, of the variational distance at that level.
     """
+    import numpy as np
+
     levels = overall.levels
     if levels is None:
         raise Bug("The hierarchical distance was asked for without a hierarchy.")
@@ -129,3 +155,14 @@ def hierarchical(groups: ClassHistograms, overall: Overall) -> NDArray[np.float6
         excess = np.maximum(share - whole[pairs % width], 0.0)
         distance += np.bincount(pairs // width, weights=excess, minlength=len(groups))
     return distance / len(levels)
+
+
+SPEC = CriterionSpec(
+    TCloseness,
+    summary="Every class is within distance t of the table.",
+    option="t",
+    option_summary="t-closeness: 0.2, or salary=ordered:0.2.",
+    examples=("0.2", "salary=ordered:0.2"),
+    metavar="T",
+    position=40,
+)

@@ -1,1 +1,0 @@
-"""WHEN a table counts as safe: one file per family of criteria."""
