@@ -55,6 +55,7 @@ RECIPES = {
     "linkage-time": "bench.attack_linkage:measure_linkage",
     "synthetic-time": "bench.attack_synthetic:measure_synthetic",
     "serving": "bench.serve:measure_serving",
+    "walks": "bench.walks:measure_walks",
 }
 
 
