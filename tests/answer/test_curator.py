@@ -14,7 +14,7 @@ import pytest
 from tests.answer.curators import NOON, hold, without_noise
 
 import discreet
-from discreet.answer import curator as curator_module
+from discreet.answer import unexpected_errors
 from discreet.answer.ledgers import ledger_location
 from discreet.errors import BudgetExceeded, Bug, DiscreetError, InvalidBudget, UnknownColumn
 
@@ -295,7 +295,7 @@ class Clock:
 def test_time_is_padded_also_where_the_question_fails(monkeypatch, question: str):
     curator = people(quantum=0.2)
     clock = Clock()
-    monkeypatch.setattr(curator_module, "time", clock)
+    monkeypatch.setattr(unexpected_errors, "time", clock)
     started = clock.now + 0.037
     with suppress(DiscreetError):
         curator.ask(question, epsilon=0.1)

@@ -14,6 +14,7 @@ import pytest
 from tests.answer.curators import hold
 
 from discreet.answer import curator as curator_module
+from discreet.answer import finish
 from discreet.answer.cancellation import CancelToken
 from discreet.answer.curator import open_curator
 from discreet.answer.perturb import ReleasedTable
@@ -46,9 +47,9 @@ WHERE j.n + a.n > -1000
 # In a process of its own: killed when the noise is in the ledger and the outer query is to run.
 KILLED = """
 import os, signal, sys
-from discreet.answer import curator
+from discreet.answer import curator, finish
 from discreet.policy.load import parse_policy
-curator.compute_answer = lambda *_, **__: os.kill(os.getpid(), signal.SIGKILL)
+finish.compute_answer = lambda *_, **__: os.kill(os.getpid(), signal.SIGKILL)
 held = curator.open_curator(sys.argv[1], parse_policy(sys.argv[3]), ledger=sys.argv[2])
 held.ask(sys.argv[4], epsilon=1)
 """
@@ -88,7 +89,7 @@ def test_a_question_cancelled_in_the_outer_query_has_the_same_noise_when_asked_a
     assert cancelled.value.sqlstate == "57014"
     with pytest.MonkeyPatch.context() as quick:
         quick.setattr(
-            curator_module,
+            finish,
             "compute_answer",
             lambda *_, **__: (_ for _ in ()).throw(EngineFailed("late")),
         )
