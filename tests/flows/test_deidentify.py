@@ -16,6 +16,7 @@ from discreet.release.deidentify.keys import new_key_file
 HOSPITAL = Path(str(files("discreet") / "data" / "hospital"))
 PATIENTS = ("name", "national_id", "email", "phone", "address", "patient_id")
 SAFE_HARBOR = ("--method", "safe-harbor")
+ACCEPTED = ("--accept-risk", "goes to the hospital's own researchers")
 EXPERT = ("--method", "expert", "--policy", "policy.yaml")
 PSEUDONYMIZE = ("--method", "pseudonymize", "--key-file", "secret.key")
 
@@ -35,7 +36,8 @@ def rows_of(path: Path) -> list[dict[str, str]]:
 
 def test_safe_harbor_writes_the_hospital_without_its_identifiers(hospital: Path, discreet):
     ran = discreet(
-        "deidentify", "patients.csv", *SAFE_HARBOR, "-o", "shared.csv", "--report", "r.html"
+        *("deidentify", "patients.csv", *SAFE_HARBOR, *ACCEPTED),
+        *("-o", "shared.csv", "--report", "r.html"),
     )
     assert ran.code == 0, ran.err
     rows = rows_of(hospital / "shared.csv")
@@ -50,9 +52,26 @@ def test_safe_harbor_writes_the_hospital_without_its_identifiers(hospital: Path,
     assert "<script" not in page
 
 
+@pytest.mark.parametrize("method", [SAFE_HARBOR, (*PSEUDONYMIZE, "--columns", "patient_id")])
+def test_people_alone_on_what_stays_are_not_published_without_a_reason(
+    hospital: Path, discreet, method: tuple[str, ...]
+):
+    ran = discreet("deidentify", "patients.csv", *method, "-o", "shared.csv")
+    assert (ran.code, ran.error) == (3, "risk-not-tolerated")
+    assert "are alone on the columns that stay, all together" in ran.out
+    for step in ("--dry-run", "discreet anonymize", "`tolerance` in the policy", "--accept-risk"):
+        assert step in ran.err
+    assert not (hospital / "shared.csv").exists()
+    ran = discreet("deidentify", "patients.csv", *method, "--dry-run")
+    assert ran.code == 0
+    assert "are alone on the columns that stay, all together" in ran.out.split("\n\n")[0]
+    assert "it would be refused" in ran.out
+
+
 def test_no_cell_that_was_removed_is_in_any_output(hospital: Path, discreet):
     ran = discreet(
-        *("deidentify", "patients.csv", *SAFE_HARBOR, "-o", "s.csv", "--report", "r.html"), "--json"
+        *("deidentify", "patients.csv", *SAFE_HARBOR, *ACCEPTED),
+        *("-o", "s.csv", "--report", "r.html", "--json"),
     )
     written = "".join(
         (hospital / name).read_text() for name in ("s.csv", "s.csv.release.json", "r.html")
@@ -64,7 +83,7 @@ def test_no_cell_that_was_removed_is_in_any_output(hospital: Path, discreet):
 
 
 def test_json_is_all_that_is_printed_and_is_kept_for_the_custodian(hospital: Path, discreet):
-    ran = discreet("deidentify", "visits.csv", *SAFE_HARBOR, "-o", "v.parquet", "--json")
+    ran = discreet("deidentify", "visits.csv", *SAFE_HARBOR, *ACCEPTED, "-o", "v.parquet", "--json")
     record = json.loads((hospital / "v.parquet.release.json").read_text())
     kept = json.loads(next((hospital / "discreet-releases").glob("*.json")).read_text())
     assert kept["release"] == ran.json
@@ -73,6 +92,7 @@ def test_json_is_all_that_is_printed_and_is_kept_for_the_custodian(hospital: Pat
     assert set(ran.json) == {
         *("method", "source", "verdict", "rows", "columns", "classes", "settings"),
         *("remaining", "warnings", "cautions", "output", "findings", "accepted_risk", "not_tried"),
+        "undecided",
     }
     assert len(ran.json["classes"]) == 18
 
@@ -97,7 +117,10 @@ def test_the_custodian_may_say_what_a_column_is(hospital: Path, discreet):
 
 
 def test_ages_are_counted_to_the_year_given(hospital: Path, discreet):
-    discreet("deidentify", "patients.csv", *SAFE_HARBOR, "--as-of", "2100", "-o", "s.csv")
+    discreet(
+        *("deidentify", "patients.csv", *SAFE_HARBOR, *ACCEPTED),
+        *("--as-of", "2100", "-o", "s.csv"),
+    )
     years = {row["birth_date"] for row in rows_of(hospital / "s.csv")}
     assert "90+" in years
     assert min(years - {"90+"}) >= "2011"
@@ -106,7 +129,7 @@ def test_ages_are_counted_to_the_year_given(hospital: Path, discreet):
 def test_a_list_of_small_areas_may_be_given(hospital: Path, discreet):
     (hospital / "small.txt").write_text("124\n")
     discreet(
-        *("deidentify", "patients.csv", *SAFE_HARBOR, "-o", "s.csv"),
+        *("deidentify", "patients.csv", *SAFE_HARBOR, *ACCEPTED, "-o", "s.csv"),
         *("--restricted-zips", "small.txt"),
     )
     assert "124" not in {row["postcode"] for row in rows_of(hospital / "s.csv")}
@@ -141,7 +164,7 @@ def test_an_expert_signs_a_release_that_is_safe_enough(folder: Path, discreet):
 def test_pseudonyms_keep_joins_and_hide_identifiers(hospital: Path, discreet):
     for name in ("patients", "visits"):
         ran = discreet(
-            *("deidentify", f"{name}.csv", *PSEUDONYMIZE, "--policy", "policy.yaml"),
+            *("deidentify", f"{name}.csv", *PSEUDONYMIZE, *ACCEPTED, "--policy", "policy.yaml"),
             *("--columns", "patient_id", "-o", f"{name}_p.csv", "--report", "r.html"),
         )
         assert ran.code == 0, ran.err

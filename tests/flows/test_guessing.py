@@ -149,6 +149,8 @@ def test_the_record_of_a_deidentified_table_confirms_no_guess(folder: Path, disc
         "2026",
         "-o",
         "shared.csv",
+        "--accept-risk",
+        "an example",
     )
     ran = discreet(*arguments)
     assert ran.code == 0, ran.err

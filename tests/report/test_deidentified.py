@@ -36,6 +36,31 @@ def test_names_of_columns_are_no_markup():
     assert "<script" not in page
 
 
+def test_the_headline_is_green_only_where_few_people_are_alone():
+    many = safe_harbor(PEOPLE, as_of=2026)
+    alone = safe_harbor(PEOPLE.append_column("age", [list(range(30))]), as_of=2026)
+    assert '<p class="status holds">' in deidentified.render_deidentified_page(many, on=ON)
+    page = deidentified.render_deidentified_page(alone, on=ON)
+    assert '<p class="status fails">' in page
+    assert "2 attacks learn more than is tolerated." in page
+    assert "alone on the columns that stay" in page
+
+
+def test_the_expert_page_is_not_green_where_people_are_alone_on_what_stays():
+    columns = (
+        ColumnPolicy("sex", ColumnRole.QUASI_IDENTIFIER),
+        ColumnPolicy("shoe", ColumnRole.INSENSITIVE),
+    )
+    people = pa.table({"sex": ["F", "M"] * 15, "shoe": list(range(30))})
+    found = determine_source(
+        people, Policy({"t": TablePolicy("t", columns)}), choices=ExpertChoices()
+    )
+    page = expert.render_determination_page(found, on=ON)
+    assert found.holds
+    assert '<p class="status fails">' in page
+    assert "not above the threshold. 1 attack learns more than is tolerated." in page
+
+
 def test_the_expert_page_has_risks_attacks_assumptions_and_a_place_to_sign():
     policy = Policy(
         {

@@ -91,8 +91,9 @@ def _show_output(written: WrittenOutput | None, to: Console) -> None:
 def _show_determination(found: Determination, to: Console) -> None:
     from discreet.formatting import format_percent
 
-    style = "bold" if found.holds else "bold red"
-    output.print_sentence(to, f"{'✓' if found.holds else '✗'} {found.verdict}", style=style)
+    is_good = found.holds and not found.undecided and not any(f.exceeds for f in found.findings)
+    style = "bold" if is_good else "bold red"
+    output.print_sentence(to, f"{'✓' if is_good else '✗'} {found.verdict}", style=style)
     rows = [
         (
             f"{'✗' if risk.is_above else '✓'} {risk.adversary}",
@@ -110,6 +111,7 @@ def _show_determination(found: Determination, to: Console) -> None:
     ):
         told = [(item.attack, item.finding) for item in attacks]
         output.print_table(to, title, ("Attack", "Finding"), told, texts=(0, 1))
+    show_findings(found.findings, found.accepted_risk, to)
     to.print("\n[bold]Assumptions[/bold]")
     for assumption in found.assumptions:
         output.print_sentence(to, f"- {assumption}")

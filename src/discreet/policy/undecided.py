@@ -31,11 +31,7 @@ def find_undecided(
     """
     if policy.public:
         return ()
-    found: list[str] = []
-    if names := unsure_columns(policy, among=among):
-        found.append(
-            f"The policy is unsure about {_name_columns(names)}. Decide the role, and delete `unsure: true`."
-        )
+    found = [*find_unsure(policy, among=among)]
     if names := unprotected_columns(policy, among=among):
         found.append(
             f"No criterion protects the sensitive {_name_columns(names)}. Ask for l-diversity (--l 2) or "
@@ -51,6 +47,16 @@ def find_undecided(
             learned = f"'{name}' has one value in the whole release"
             found.append(f"{learned}: publishing it reveals it for all people. {_LEAVE_OUT}")
     return tuple(found)
+
+
+def find_unsure(policy: TablePolicy, *, among: Collection[str] | None = None) -> tuple[str, ...]:
+    """Return that roles of published columns were guessed and not confirmed, as a sentence."""
+    names = unsure_columns(policy, among=among)
+    if policy.public or not names:
+        return ()
+    return (
+        f"The policy is unsure about {_name_columns(names)}. Decide the role, and delete `unsure: true`.",
+    )
 
 
 def nearly_constant_columns(

@@ -109,6 +109,12 @@ class GateResult:
     open_points: tuple[str, ...] = ()
     not_tried: tuple[str, ...] = ()
 
+    @property
+    def is_refused(self) -> bool:
+        """Whether nothing may be published: more is learned than is tolerated, and not accepted."""
+        is_beyond = bool(self.open_points) or any(found.exceeds for found in self.findings)
+        return is_beyond and self.accepted is None
+
 
 def attack_release(
     release: Table,

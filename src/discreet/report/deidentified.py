@@ -9,7 +9,8 @@ from pathlib import Path
 from discreet.formatting import format_percent
 from discreet.release.deidentify.record import Deidentified
 from discreet.report.assessment import KeyFigure, file_name
-from discreet.report.page import PageTable, render_page
+from discreet.report.findings import describe_beyond
+from discreet.report.page import PageTable, Status, render_page
 from discreet.writing import write_atomically
 
 TITLES = {"safe-harbor": "Safe Harbor de-identification", "pseudonymize": "Pseudonymization"}
@@ -23,6 +24,8 @@ class DeidentifiedPage:
     source: str
     on: date
     verdict: str
+    status: Status
+    status_words: str
     facts: tuple[KeyFigure, ...]
     columns: PageTable
     classes: PageTable | None
@@ -44,11 +47,16 @@ def render_deidentified_page(found: Deidentified, *, on: date | None = None) -> 
 
 def summarize_deidentified(found: Deidentified, *, on: date) -> DeidentifiedPage:
     """Return what the page of `found` shows: names of columns and counts, no cell."""
+    beyond = [*describe_beyond(found.findings), *found.undecided]
+    accepted = f"Accepted for this reason: {found.accepted_risk}" if found.accepted_risk else ""
+    tolerable = "Attacks on what stays learn no more than is tolerated."
     return DeidentifiedPage(
         title=TITLES[found.method],
         source=file_name(found.source),
         on=on,
         verdict=found.verdict,
+        status=Status(holds=not beyond),
+        status_words=" ".join([*beyond, accepted]).strip() or tolerable,
         facts=_key_figures(found),
         columns=_column_table(found),
         classes=_identifier_class_table(found),

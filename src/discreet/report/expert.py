@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from discreet.formatting import format_percent
 from discreet.release.deidentify.attacks import AttackAttempt
 from discreet.report.assessment import KeyFigure, criteria_table, file_name
+from discreet.report.findings import describe_beyond
 from discreet.report.page import Figure, PageTable, Status, render_page
 from discreet.report.risk import EstimatePart, estimate_part, risk_part
 from discreet.writing import write_atomically
@@ -55,13 +56,14 @@ def summarize_determination(found: Determination, *, on: date) -> ExpertPage:
     """Return what the page of `found` shows: names of columns and counts, no cell."""
     measured = found.assessment
     side = "not above" if found.holds else "above"
+    beyond = [*describe_beyond(found.findings), *found.undecided]
     source = file_name(found.source)
     return ExpertPage(
         source=source,
         on=on,
         verdict=found.verdict.replace(found.source, source),
-        status=Status(holds=found.holds),
-        status_words=f"The residual risk is {side} the threshold.",
+        status=Status(holds=found.holds and not beyond),
+        status_words=" ".join([f"The residual risk is {side} the threshold.", *beyond]),
         facts=_key_figures(found),
         risks=_risk_table(found),
         figure=risk_part(measured).figure if measured is not None else None,

@@ -8,7 +8,7 @@ from datetime import UTC, date, datetime
 from pathlib import Path
 
 from discreet.attacks.finding import Finding
-from discreet.formatting import format_percent
+from discreet.formatting import format_count, format_percent
 from discreet.report.assessment import KeyFigure, file_name
 from discreet.report.charts import Bar, bars
 from discreet.report.page import Figure, PageTable, Status, render_page
@@ -36,6 +36,13 @@ class FindingsPage:
     chart: Figure | None
     overview: PageTable
     findings: tuple[FindingSummary, ...]
+
+
+def describe_beyond(findings: Sequence[Finding]) -> list[str]:
+    """Return how many attacks learn more than is tolerated, as a sentence, or nothing."""
+    beyond = sum(one.exceeds for one in findings)
+    words = format_count(beyond, "attack learns", "attacks learn")
+    return [f"{words} more than is tolerated."] if beyond else []
 
 
 def write_findings_report(findings: Sequence[Finding], path: Path) -> None:

@@ -16,7 +16,7 @@ from discreet.policy.write import flow_text
 from discreet.release.release import Release
 from discreet.report import charts, losses
 from discreet.report.assessment import KeyFigure, PageSection, criteria_table, file_name
-from discreet.report.findings import findings_table
+from discreet.report.findings import describe_beyond, findings_table
 from discreet.report.page import Figure, PageTable, Status, render_page
 from discreet.report.wording import chance_of_finding, round_share
 from discreet.writing import write_atomically
@@ -133,12 +133,7 @@ def _criteria_status(found: Release, *, holds: bool) -> str:
         "on the written rows, read again" if found.output else "in a dry run: nothing was written"
     )
     words = f"{'Meets' if holds else 'Does not meet'} {which}, measured {where}."
-    beyond = sum(one.exceeds for one in found.findings)
-    if beyond:
-        words += (
-            f" {format_count(beyond, 'attack learns', 'attacks learn')} more than is tolerated."
-        )
-    return " ".join([words, *found.undecided])
+    return " ".join([words, *describe_beyond(found.findings), *found.undecided])
 
 
 def _explain_release(found: Release) -> tuple[str, ...]:

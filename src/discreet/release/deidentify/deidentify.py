@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
@@ -155,20 +155,25 @@ def determine_source(  # noqa: PLR0913 -- the flags of the command
         _begin_publication(registry, table, target) as publishing,
     ):
         found, judged = determine(table, choices, progress=progress or _ignore_progress)
-        if target is None or not found.holds:
+        if not found.holds:
             return found
         passed = pass_gate(
-            DeidentifiedRows(judged, found.quasi),
+            _without_unit(judged, quasi=found.quasi),
             table,
             accepted=accept_risk,
+            refuses=target is not None,
             earlier=publishing.earlier,
         )
         found = replace(
             found,
+            verdict=" ".join([found.verdict, *_describe_result(passed)]),
             findings=passed.findings,
+            undecided=passed.open_points,
             accepted_risk=passed.accepted,
             cautions=(*found.cautions, *passed.cautions),
         )
+        if target is None:
+            return found
         columns = [column.name for column in judged.columns if column.name != UNIT]
         query = build.select(*map(build.column, columns), source=judged.relation.copy())
         found = replace(found, output=_write(table.table.engine, query, target, publishing))
@@ -203,10 +208,8 @@ def _attack_prepared(
 ) -> PreparedRelease:
     """Return what is ready to be written with what attacks on it found; a dry run only reports."""
     engine, left = source.table.engine, prepared.found.remaining
-    columns = tuple(
-        column for column in engine.columns(prepared.relation) if column.name in prepared.columns
-    )
-    made = DeidentifiedRows(
+    columns = engine.columns(prepared.relation)
+    made = _without_unit(
         Table(engine, prepared.relation, columns, source.table.label),
         quasi=left.quasi if left else (),
         pseudonyms=tuple(pseudonyms),
@@ -220,19 +223,32 @@ def _attack_prepared(
     )
     found = replace(
         prepared.found,
-        verdict=" ".join([prepared.found.verdict, *_worst_finding(passed)])
+        verdict=" ".join([prepared.found.verdict, *_describe_result(passed)])
         + not_tried(passed.not_tried),
         not_tried=passed.not_tried,
         findings=passed.findings,
+        undecided=passed.open_points,
         accepted_risk=passed.accepted,
         cautions=(*prepared.found.cautions, *passed.cautions),
     )
     return replace(prepared, found=found)
 
 
-def _worst_finding(passed: GateResult) -> list[str]:
-    """Return the worst finding in words: what was removed does not show who is still found."""
-    return [found.verdict for found in passed.findings[:1] if found.advantage > 0]
+def _without_unit(
+    rows: Table, *, quasi: Sequence[str], pseudonyms: Sequence[str] = ()
+) -> DeidentifiedRows:
+    """Return rows as they are published; their unit only says whose they are."""
+    shown = tuple(column for column in rows.columns if column.name != UNIT)
+    unit = rows.column(UNIT) if shown else None
+    return DeidentifiedRows(replace(rows, columns=shown), quasi, pseudonyms, unit)
+
+
+def _describe_result(passed: GateResult) -> list[str]:
+    """Return the worst finding, and who is alone on what stays: what was removed does not show it."""
+    worst = [found.verdict for found in passed.findings[:1] if found.advantage > 0]
+    alone = [found.verdict for found in passed.findings if found.attack == "uniqueness"]
+    refused = ["As it is, it would be refused."] if passed.is_refused else []
+    return [*dict.fromkeys([*worst, *alone]), *passed.open_points, *refused]
 
 
 def _ignore_progress(*_: object) -> None:

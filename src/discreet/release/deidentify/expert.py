@@ -83,6 +83,7 @@ class Determination(Result):
     expert: str | None = None
     output: WrittenOutput | None = None
     findings: tuple[Finding, ...] = ()
+    undecided: tuple[str, ...] = ()
     accepted_risk: str | None = None
     _assessment: Assessment | None = field(default=None, repr=False)
 

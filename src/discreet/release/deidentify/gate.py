@@ -5,14 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from discreet.attacks.classes.uniqueness import find_uniqueness
 from discreet.attacks.finding import Finding
 from discreet.attacks.hashes.dictionary import DictionaryOptions, attack_table
 from discreet.attacks.linkage.link import link_people
 from discreet.attacks.manifest import hierarchies_of, promised_k
-from discreet.engines.engine import Kind, Table
+from discreet.engines.engine import Column, Kind, Table
 from discreet.engines.scratch import ScratchEngine
+from discreet.measure.joint import measure_joint
+from discreet.measure.roles import bind_roles
 from discreet.policy import model
-from discreet.policy.attack_tolerance import DEFAULT, default_tolerance
+from discreet.policy.attack_tolerance import release_tolerance
+from discreet.policy.undecided import find_unsure
 from discreet.release.deidentify.source import SourceTable
 from discreet.release.gate import (
     Gate,
@@ -25,14 +29,24 @@ from discreet.release.gate import (
 )
 from discreet.release.history import EarlierRelease
 
+# The roles of columns decide nothing here: what is left out or made coarser does.
+REMEDY = (
+    "Look at every column with --dry-run, and leave out or make coarser those that are not needed; or "
+    "publish by criteria instead, with `discreet anonymize`."
+)
+
 
 @dataclass(frozen=True)
 class DeidentifiedRows:
-    """Rows that are ready to be written: what outsiders may know of them, and which are pseudonyms."""
+    """Rows that are ready to be written: what outsiders may know of them, and which are pseudonyms.
+
+    `unit` is a column of the relation that says whose rows they are; it is not among the columns.
+    """
 
     table: Table
     quasi: Sequence[str]
     pseudonyms: Sequence[str] = ()
+    unit: Column | None = None
 
 
 def pass_gate(
@@ -45,9 +59,9 @@ def pass_gate(
 ) -> GateResult:
     """Attack what was made; return what was found.
 
-    Linkage is tried by people who know the values as they are published; pseudonyms with what the
-    source holds and with usual numbers and dates; and earlier releases of the same people are joined
-    with this one.
+    Counted is who is alone on all columns that stay, whatever their roles. Linkage is tried by people
+    who know the values as they are published; pseudonyms with what the source holds and with usual
+    numbers and dates; and earlier releases of the same people are joined with this one.
 
     Raises:
         RiskNotTolerated: An attack learns more than the policy tolerates, and the risk was not accepted.
@@ -56,22 +70,41 @@ def pass_gate(
     with ScratchEngine(made.table.engine) as scratch:
         release = replace(made.table, engine=scratch)
         findings = [
+            *_find_alone(release, made, asked),
             *_attack_linkage(release, made.quasi, asked),
             *_attack_pseudonyms(release, made, source.table),
         ]
         together = _attack_with_earlier(release, made, asked, earlier)
     gate = Gate(asked, accepted=accepted, refuses=refuses)
-    # Safe Harbor and pseudonyms promise what they remove, not that no one is found: without
-    # a stated tolerance, findings are reported and block nothing, except a pseudonym that is undone.
-    stated = asked.tolerance
-    undone = {"dictionary": default_tolerance()["dictionary"]}
-    tolerance = stated if DEFAULT in stated else {**undone, **stated}
     return gate.decide(
         [*findings, *together.findings],
         together.cautions,
-        tolerance=tolerance,
+        tolerance=release_tolerance(asked),
+        open_points=find_unsure(asked, among={column.name for column in release.columns}),
         not_tried=together.not_tried,
     )
+
+
+def _find_alone(
+    release: Table, made: DeidentifiedRows, asked: model.TablePolicy
+) -> tuple[Finding, ...]:
+    """Return who is alone on the columns that stay; no one outside knows a pseudonym or a moved date."""
+    known = tuple(column for column in release.columns if column.name not in made.pseudonyms)
+    if not known:
+        return ()
+    names = [column.name for column in known]
+    secret = [name for name in asked.with_role(model.ColumnRole.SENSITIVE) if name in names]
+    others = [name for name in names if name not in secret]
+    unit = () if made.unit is None else (made.unit,)
+    # A table of nothing but sensitive columns is known by all of them.
+    bound = bind_roles(
+        replace(release, columns=(*known, *unit)),
+        quasi=others or names,
+        sensitive=secret if others else (),
+        unit=made.unit.name if made.unit else None,
+    )
+    found = find_uniqueness(measure_joint(bound), target=release.label)
+    return (replace(found, remedy=REMEDY),)
 
 
 def _attack_with_earlier(
@@ -107,7 +140,8 @@ def _attack_linkage(
     ]
     people = sample_people(release, known, engine=release.engine)
     learned = [name for name in sensitive if name not in known]
-    return [link_people(release, people, on={name: name for name in known}, sensitive=learned)]
+    found = link_people(release, people, on={name: name for name in known}, sensitive=learned)
+    return [replace(found, remedy=REMEDY)]
 
 
 def _attack_pseudonyms(

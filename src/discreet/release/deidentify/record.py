@@ -77,6 +77,7 @@ class Deidentified(Result):
     cautions: tuple[str, ...]
     output: WrittenOutput | None = None
     findings: tuple[Finding, ...] = ()
+    undecided: tuple[str, ...] = ()
     accepted_risk: str | None = None
     not_tried: tuple[str, ...] = ()
     _rows: ArrowTable = field(default=None, repr=False, compare=False)
@@ -138,7 +139,7 @@ def write_record(
 def public_record(found: Result) -> dict[str, Any]:
     """Return what may go with the rows: what was done to each column, not how many cells it changed."""
     content = found.to_dict()
-    hidden = ("findings", "cautions", "warnings", "verdict", "rows", "not_tried")
+    hidden = ("findings", "cautions", "warnings", "verdict", "rows", "undecided", "not_tried")
     value = {name: part for name, part in content.items() if name not in hidden}
     for part, names in (
         ("columns", ("column", "letter", "action", "reason")),
