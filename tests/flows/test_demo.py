@@ -69,8 +69,20 @@ def test_a_voter_list_finds_patients_and_no_one_in_the_release(result):
 def test_the_release_is_shown_to_be_safe_enough(result):
     assert "everyone looks like at least 4 others (k = 5)" in result.stdout
     assert "ok     k-anonymity: reached k = 5, required k ≥ 5" in result.stdout
-    # After Safe Harbor, which counts ages to this year: 974 in 2026, 970 in 2030.
-    assert re.search(r"\b9\d\d of 2,000 people are unique", result.stdout)
+
+
+def test_a_table_without_names_is_shown_to_be_refused(result, place):
+    # Safe Harbor counts ages to this year, so that the number falls slowly: 1,970 in 2026.
+    assert re.search(r"1,9\d\d people of 2,000 .* are alone on the columns that stay", result.stdout)
+    assert result.stdout.count("exit code 3") == 2
+    assert not (place / "discreet-demo" / "shared.csv").exists()
+
+
+def test_the_demo_accepts_no_risk_and_its_release_has_a_green_headline(result, place):
+    assert "--accept-risk" not in result.stdout
+    assert "tolerance:" not in (place / "discreet-demo" / "policy.yaml").read_text()
+    page = (place / "discreet-demo" / "released.html").read_text()
+    assert '<p class="status holds">' in page
 
 
 def test_answers_show_their_error_and_their_price(result):

@@ -53,6 +53,7 @@ def anonymize(  # noqa: PLR0913 -- the options of the command
     utility: model.Utility | None = None,
     weights: Mapping[str, float] | None = None,
     target: str | None = None,
+    leave_out: Sequence[str] | None = None,
     suppressed: Literal["keep", "drop"] = "keep",
     time: float | None = None,
     against: object = None,
@@ -100,6 +101,7 @@ def anonymize(  # noqa: PLR0913 -- the options of the command
         utility: What full-domain recoding keeps small.
         weights: What columns count for, such as `{"age": 2}`.
         target: The column that a classifier is to predict.
+        leave_out: Columns that are not published, besides those that the policy leaves out.
         suppressed: Whether suppressed rows stay, as `*`, or are left out.
         time: Seconds that a search may take where the whole lattice is too large.
         against: The population, for `k_map` and `presence`.
@@ -139,6 +141,7 @@ def anonymize(  # noqa: PLR0913 -- the options of the command
     options = AnonymizeOptions(
         criteria=make_criteria(choices),
         weights=weights or {},
+        leave_out=leave_out or (),
         **{name: given[name] for name in _WORDS_OF_OPTIONS},
     )
     arguments: dict[str, Any] = {

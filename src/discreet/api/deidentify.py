@@ -68,6 +68,7 @@ def deidentify(  # noqa: PLR0913 -- the options of the command
     tokens: Sequence[str] | None = None,
     shift_dates: Sequence[str] | None = None,
     mapping: str | Path | None = None,
+    leave_out: Sequence[str] | None = None,
     accept_risk: str | None = None,
     force: bool = False,
     table: str | None = None,
@@ -107,6 +108,7 @@ def deidentify(  # noqa: PLR0913 -- the options of the command
         tokens: Pseudonyms: columns with random texts instead.
         shift_dates: Pseudonyms: dates that move together by person.
         mapping: Pseudonyms: a sealed file of random texts, which are reused.
+        leave_out: Columns that are not published, besides those that the policy leaves out.
         accept_risk: Why it is published even if attacks learn more than the policy tolerates.
         force: Replace what is at `output`.
         table: The table's name in the policy or in the database.
@@ -138,7 +140,7 @@ def deidentify(  # noqa: PLR0913 -- the options of the command
     common: dict[str, Any] = {
         "accept_risk": accept_risk,
         "force": force,
-        "reading": SourceOptions(table, delimiter, encoding, memory),
+        "reading": SourceOptions(table, delimiter, encoding, memory, leave_out or (), unit),
         "progress": progress,
         "registry": open_registry(source, policy=policy, table=table)
         if is_path and output is not None

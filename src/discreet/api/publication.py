@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 _KEPT_CHOICES = (
     *("policy", "quasi", "sensitive", "unit", "hierarchies", "table", "delimiter", "encoding"),
     *("against", "method", "suppress", "utility", "weights", "target", "seconds", "suppressed"),
+    "leave_out",
     *("earlier", "accept_risk"),
 )
 

@@ -116,6 +116,7 @@ def _output_options(command: Callable[..., Any]) -> Callable[..., Any]:
 @click.argument("source", metavar="SOURCE", required=False, callback=options.require_name)
 @options.policy_option
 @options.role_options
+@options.leave_out_option
 @click.option(
     "--hierarchies",
     type=click.Path(path_type=Path),

@@ -190,6 +190,7 @@ def _pseudonym_options(command: Callable[..., Any]) -> Callable[..., Any]:
 @_safe_harbor_options
 @_expert_options
 @_pseudonym_options
+@options.leave_out_option
 @options.accept_risk_option
 @click.option("--force", is_flag=True, help="Replace OUT if it exists.")
 @click.option("--dry-run", is_flag=True, help="Say what would be done, write nothing.")
@@ -257,6 +258,8 @@ def _reading_options(choices: dict[str, Any]) -> SourceOptions:
         delimiter=choices["delimiter"],
         encoding=choices["encoding"],
         memory_limit=choices["memory"],
+        leave_out=choices["leave_out"] or (),
+        unit=choices["unit"],
     )
 
 

@@ -117,6 +117,9 @@ def reading_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return command
 
 
+leave_out_option = click.option("--leave-out", type=NAMES, help="Columns that are not published.")
+
+
 def role_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options that stand in for a policy."""
     for option in (

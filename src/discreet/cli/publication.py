@@ -55,6 +55,7 @@ def publish_release(
     options = AnonymizeOptions(
         criteria=make_criteria(choices),
         weights=choices["weights"] or {},
+        leave_out=choices["leave_out"] or (),
         **{
             name: choices[name]
             for name in (

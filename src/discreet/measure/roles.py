@@ -47,6 +47,8 @@ def bind_roles(
         if isinstance(words, str):
             raise WrongUsage(f"'{words}' is one text. Give a list of column names.")
     if policy is not None:
+        # What is published lacks what its policy leaves out.
+        policy = policy.without([n for n in policy.release.leave_out if table.column(n) is None])
         _require_policy_columns(table, policy, path)
     guessed = policy is None and quasi is None
     roles = _guess_column_roles(table) if guessed else _policy_roles(policy)

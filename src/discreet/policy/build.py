@@ -164,6 +164,7 @@ def _release(
         utility=written.utility,
         weights=written.weights,
         target=written.target,
+        leave_out=tuple(written.leave_out or ()),
         steps=tuple(steps),
         line=document.line(place),
     )

@@ -204,6 +204,7 @@ def _check_release(table: PartialTable, *, faults: Faults) -> None:
                 f"column '{column}' has the role '{role}', but only quasi-identifiers lose "
                 "information. Leave out its weight.",
             )
+    _check_left_out(table, place=place, faults=faults)
     for (index, name), parameters in _named_items(table.release.get("steps")).items():
         at = (*place, "steps", index, name)
         for key in ("column", "columns", "match"):
@@ -211,6 +212,26 @@ def _check_release(table: PartialTable, *, faults: Faults) -> None:
             for column in written if isinstance(written, list) else [written]:
                 if isinstance(column, str) and column:
                     _check_step(name, column, table=table, place=(*at, key), faults=faults)
+
+
+def _check_left_out(table: PartialTable, *, place: Place, faults: Faults) -> None:
+    written = table.release.get("leave-out")
+    names = [name for name in written if isinstance(name, str)] if isinstance(written, list) else []
+    for name in names:
+        _is_listed(name, table=table, place=(*place, "leave-out"), faults=faults)
+    needed: list[tuple[Place, object]] = [((*place, "target"), table.release.get("target"))]
+    weights = _mapping_or_empty(table.release.get("weights"))
+    needed += [((*place, "weights", column), column) for column in weights]
+    for (index, step), parameters in _named_items(table.release.get("steps")).items():
+        for key in ("column", "columns", "match"):
+            used = parameters.get(key)
+            at = (*place, "steps", index, step, key)
+            needed += [(at, column) for column in (used if isinstance(used, list) else [used])]
+    for at, column in needed:
+        if column in names:
+            faults.add(
+                at, f"column '{column}' is left out of what is published. Use it, or leave it out."
+            )
 
 
 def _check_step(

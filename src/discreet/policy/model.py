@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from enum import StrEnum
 from pathlib import Path
@@ -260,7 +260,8 @@ class ReleasePolicy:
     """How a table is published: how classes are made, what they may cost, and what else is done.
 
     `suppress` is the share of rows that may be left out, `weights` what a quasi-identifier's loss
-    counts (1 where it is not listed), `target` the column that a classifier is to predict.
+    counts (1 where it is not listed), `target` the column that a classifier is to predict,
+    `leave_out` the columns that are not published, whatever their roles.
     """
 
     method: Method = "local"
@@ -268,6 +269,7 @@ class ReleasePolicy:
     utility: Utility = "loss"
     weights: Mapping[str, float] = field(default_factory=dict[str, float], hash=False)
     target: str | None = None
+    leave_out: tuple[str, ...] = ()
     steps: tuple[Step, ...] = ()
     line: int | None = field(default=None, compare=False)
 
@@ -319,6 +321,20 @@ class TablePolicy:
     def with_role(self, role: ColumnRole) -> tuple[str, ...]:
         """Return the names of the columns that have `role`, in the policy's order."""
         return tuple(column.name for column in self.columns if column.role is role)
+
+    def without(self, names: Collection[str]) -> TablePolicy:
+        """Return the policy of the table without these columns: nothing is asked of them any more."""
+        release = replace(
+            self.release,
+            leave_out=tuple(name for name in self.release.leave_out if name not in names),
+            weights={n: weight for n, weight in self.release.weights.items() if n not in names},
+        )
+        return replace(
+            self,
+            columns=tuple(column for column in self.columns if column.name not in names),
+            criteria=tuple(c for c in self.criteria if getattr(c, "column", None) not in names),
+            release=release,
+        )
 
 
 @dataclass(frozen=True)

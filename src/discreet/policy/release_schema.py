@@ -212,6 +212,9 @@ class WrittenRelease(WrittenMapping):
     target: Name | None = Field(
         None, description="The column to predict, with the utility classification."
     )
+    leave_out: Names | None = Field(
+        None, alias="leave-out", description="Columns that are not published."
+    )
     steps: list[WrittenStep] = Field([], description="What is done first, in this order.")
 
     @model_validator(mode="after")

@@ -151,6 +151,7 @@ def _release_value(release: ReleasePolicy) -> dict[str, Any]:
         "utility": release.utility,
         "weights": {name: _plain_value(weight) for name, weight in release.weights.items()},
         "target": release.target,
+        "leave-out": list(release.leave_out),
         "steps": [step_value(step) for step in release.steps],
     }
     usual: dict[str, Any] = {
@@ -159,6 +160,7 @@ def _release_value(release: ReleasePolicy) -> dict[str, Any]:
         "utility": "loss",
         "weights": {},
         "target": None,
+        "leave-out": [],
         "steps": [],
     }
     return {key: value for key, value in plain.items() if value != usual[key]}

@@ -30,6 +30,7 @@ from discreet.release.clipping_advice import advise_clipping
 from discreet.release.gate import Gate
 from discreet.release.history import EarlierRelease, distinct_releases, earlier_releases
 from discreet.release.homogeneous import homogeneous_classes
+from discreet.release.left_out import columns_left_out, unlisted_columns, without_columns
 from discreet.release.options import AnonymizeOptions, apply_options, caution_set_aside
 from discreet.release.output.target import FileTarget, FolderTarget, Target
 from discreet.release.prediction import Goal
@@ -38,7 +39,6 @@ from discreet.release.registry import Registry, registry_of_table
 from discreet.release.release import Release, Risks
 from discreet.release.steps.apply import StepRecord
 from discreet.release.suppressed import people_suppressed, suppressed_meet_criteria
-from discreet.release.unlisted import unlisted_columns
 from discreet.release.utility import measure_utility
 from discreet.release.wording import release_sentence, warn
 from discreet.release.write import WrittenOutput, parse_target
@@ -138,9 +138,11 @@ def anonymize_source(  # noqa: PLR0913 -- the flags of the command
         ) as opened,
         ScratchEngine(opened.engine) as scratch,
     ):
-        asked, cautions = _settle_options(given, opened, options or AnonymizeOptions())
+        settled = _settle_options(given, opened, options or AnonymizeOptions())
+        asked, left_out, cautions = settled
         plan = _AnonymizePlan(
             asked,
+            left_out,
             given,
             suppressed,
             seconds,
@@ -158,8 +160,8 @@ def anonymize_source(  # noqa: PLR0913 -- the flags of the command
 
 def _settle_options(
     given: Input, opened: Table, options: AnonymizeOptions
-) -> tuple[model.TablePolicy, tuple[str, ...]]:
-    """Return what is to be done, and what to say about it."""
+) -> tuple[model.TablePolicy, tuple[str, ...], tuple[str, ...]]:
+    """Return what is to be done, which columns are left out for that, and what to say about it."""
     loaded = resolve_policy(given.policy)
     policy = select_table(loaded, label=opened.label, name=given.table) if loaded else None
     asked = apply_options(policy, options, name=PurePath(opened.label).stem)
@@ -174,7 +176,8 @@ def _settle_options(
     if about_population and options.method is None and asked.release.method == "local":
         # Labels of classes that overlap have no number of people of the population.
         asked = replace(asked, release=replace(asked.release, method="full-domain"))
-    return asked, caution_set_aside(policy, asked)
+    left_out = columns_left_out(opened, policy, options.leave_out)
+    return asked, left_out, caution_set_aside(policy, asked)
 
 
 def _make_gate(
@@ -200,6 +203,7 @@ class _AnonymizePlan:
     """The work to do, and what it needs besides the table."""
 
     asked: model.TablePolicy
+    left_out: tuple[str, ...]
     given: Input
     suppressed: Suppressed
     seconds: float | None
@@ -214,6 +218,8 @@ class _AnonymizePlan:
 
 
 def _publish_release(plan: _AnonymizePlan, table: Table, target: Target | None) -> Release:
+    names = [column.name for column in table.columns]
+    table = without_columns(table, plan.left_out, unit=plan.asked.unit)
     unlisted = unlisted_columns(table, plan.asked)
     plan.progress("classes", 0, 1)
     known, (table, done) = table, _perform_steps(plan, table)
@@ -260,7 +266,7 @@ def _publish_release(plan: _AnonymizePlan, table: Table, target: Target | None) 
         frontier=_trace_frontier(plan, reading.problem) if plan.frontier else (),
         minimal=_minimal_generalizations(reading.problem) if plan.minimal else (),
         steps=tuple(step.to_dict() for step in done),
-        left_out=tuple(c.name for c in table.columns if c.name in leave_out),
+        left_out=tuple(name for name in names if name in {*leave_out, *plan.left_out}),
         joint=found.joint,
         findings=passed.findings,
         undecided=passed.open_points,

@@ -41,12 +41,13 @@ class AnonymizeOptions:
     utility: model.Utility | None = None
     weights: Mapping[str, float] = field(default_factory=dict[str, float])
     target: str | None = None
+    leave_out: Sequence[str] = ()
 
 
 def apply_options(
     policy: model.TablePolicy | None, options: AnonymizeOptions, *, name: str
 ) -> model.TablePolicy:
-    """Return the table's policy as it is to be carried out.
+    """Return the table's policy as it is to be carried out, without the columns that are left out.
 
     Raises:
         WrongUsage: No quasi-identifiers or no criteria are given.
@@ -58,6 +59,7 @@ def apply_options(
             "(draft one with `discreet init`). Guessing is for assessing, not for publishing."
         )
     table = policy or model.TablePolicy(name, ())
+    table = table.without([*table.release.leave_out, *options.leave_out])
     table = replace(table, columns=_apply_roles(table, options))
     table = replace(
         table,

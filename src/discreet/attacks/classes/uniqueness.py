@@ -27,8 +27,8 @@ def find_uniqueness(joint: JointUniqueness, *, target: str) -> Finding:
         exposed=joint.exposed,
         baseline=0.0,
         knowledge=f"What is published of a person in {known}, or in the few that are enough.",
-        remedy="Publish fewer columns or coarser ones, or give those that outsiders may know the role "
-        "quasi-identifier.",
+        remedy="Publish fewer columns (--leave-out a,b) or coarser ones, or give those that outsiders may "
+        "know the role quasi-identifier.",
         details={
             "columns": [joint.secret] if joint.secret else [],
             "published": joint.columns,

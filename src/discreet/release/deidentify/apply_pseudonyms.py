@@ -94,7 +94,11 @@ def apply_pseudonyms(
         rows=source.rows,
         columns=_column_records(table, parts),
         classes=(),
-        settings={**made.to_dict(), "kept_on_request": sorted(choices.keep)},
+        settings={
+            **made.to_dict(),
+            "kept_on_request": sorted(choices.keep),
+            "left_out": sorted(source.left_out),
+        },
         remaining=remaining,
         warnings=warnings,
         cautions=(

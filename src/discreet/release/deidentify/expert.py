@@ -139,7 +139,7 @@ def determine(
         attacks_not_tried=attacks_not_tried(found),
         criteria=tuple(replace(verdict, worst=()) for verdict in found.criteria),
         assumptions=_list_assumptions(found, choices),
-        removed=removed,
+        removed=(*removed, *source.left_out),
         cautions=_list_cautions(found, policy, source.table),
         expert=choices.expert,
         _assessment=found,

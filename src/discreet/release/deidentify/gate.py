@@ -31,7 +31,7 @@ from discreet.release.history import EarlierRelease
 
 # The roles of columns decide nothing here: what is left out or made coarser does.
 REMEDY = (
-    "Look at every column with --dry-run, and leave out or make coarser those that are not needed; or "
+    "Look at every column with --dry-run, and leave out those that are not needed: --leave-out a,b. Or "
     "publish by criteria instead, with `discreet anonymize`."
 )
 

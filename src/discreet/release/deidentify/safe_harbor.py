@@ -90,6 +90,7 @@ def apply_safe_harbor(
             "small_areas": small.source,
             "restricted_prefixes": sorted(small.prefixes),
             "kept_on_request": sorted(choices.keep),
+            "left_out": sorted(source.left_out),
         },
         remaining=remaining,
         warnings=warnings,

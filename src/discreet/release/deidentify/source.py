@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Collection, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -14,6 +14,7 @@ from discreet.errors import EmptySource
 from discreet.measure.assess import resolve_policy
 from discreet.measure.roles import refuse_stray_name, select_table
 from discreet.policy import model
+from discreet.release.left_out import columns_left_out, without_columns
 from discreet.sql import build
 
 
@@ -25,16 +26,22 @@ class SourceOptions:
     delimiter: str | None = None
     encoding: str | None = None
     memory_limit: str | None = None
+    leave_out: Collection[str] = ()
+    unit: str | None = None
 
 
 @dataclass(frozen=True)
 class SourceTable:
-    """A table on an engine that forgets what was kept, its rows, and the policy's view of it."""
+    """A table on an engine that forgets what was kept, its rows, and the policy's view of it.
+
+    `left_out` are columns of the source that are not in the table: they are not to be published.
+    """
 
     table: Table
     rows: int
     policy: model.TablePolicy | None
     path: str | None
+    left_out: tuple[str, ...] = ()
 
 
 @contextmanager
@@ -59,7 +66,11 @@ def open_source(
             raise EmptySource(f"{table.label} has a header but no rows: there are no people in it.")
         stated = select_table(loaded, label=table.label, name=reading.table) if loaded else None
         path = str(loaded.path) if loaded and loaded.path else None
-        yield SourceTable(replace(table, engine=scratch), rows, stated, path)
+        left_out = columns_left_out(table, stated, reading.leave_out)
+        unit = reading.unit or (stated.unit if stated else None)
+        stated = stated.without([*left_out, *stated.release.leave_out]) if stated else None
+        kept = without_columns(replace(table, engine=scratch), left_out, unit=unit)
+        yield SourceTable(kept, rows, stated, path, left_out)
 
 
 def _count_rows(table: Table) -> int:

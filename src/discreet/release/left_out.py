@@ -1,11 +1,13 @@
-"""Columns without a role: one that looks like an identifier is never published by oversight."""
+"""Columns that are not published: those named for it, and what looks like an identifier and has no role."""
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 
 from discreet.engines.engine import Table
 from discreet.formatting import join_names
+from discreet.measure.roles import require_column
 from discreet.policy import model
 from discreet.policy.model import ColumnRole
 
@@ -16,6 +18,25 @@ class UnlistedColumns:
 
     left_out: tuple[str, ...] = ()
     cautions: tuple[str, ...] = ()
+
+
+def columns_left_out(
+    table: Table, policy: model.TablePolicy | None, named: Collection[str]
+) -> tuple[str, ...]:
+    """Return the columns of `table` that its policy or the call leaves out.
+
+    Raises:
+        UnknownColumn: The call names a column that is not in the table.
+    """
+    wanted = {*(policy.release.leave_out if policy else ())}
+    wanted |= {require_column(table, name).name for name in named}
+    return tuple(column.name for column in table.columns if column.name in wanted)
+
+
+def without_columns(table: Table, names: Collection[str], *, unit: str | None) -> Table:
+    """Return the table without these columns; its unit stays, which is never published."""
+    gone = {name for name in names if name != unit}
+    return replace(table, columns=tuple(c for c in table.columns if c.name not in gone))
 
 
 def unlisted_columns(table: Table, policy: model.TablePolicy) -> UnlistedColumns:
