@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 import discreet
-from discreet.errors import InvalidPolicy, RiskNotTolerated, UnknownColumn
+from discreet.errors import ConflictingRoles, InvalidPolicy, RiskNotTolerated, UnknownColumn
 from discreet.policy.load import parse_policy
 from discreet.policy.write import dump_policy
 
@@ -81,6 +81,14 @@ def test_a_call_to_deidentify_leaves_out_what_it_names():
     found = discreet.deidentify(PEOPLE, **options)
     assert found.to_arrow().column_names == ["sex", "ill"]
     assert found.settings["left_out"] == ["salary"]
+
+
+@pytest.mark.parametrize(
+    "options", [{"target": "salary"}, {"sensitive": ["salary"]}, {"l": {"salary": 2}}]
+)
+def test_an_option_about_a_column_that_is_left_out_is_refused(options):
+    with pytest.raises(ConflictingRoles, match="'salary' is left out"):
+        discreet.anonymize(PEOPLE, parse_policy(LESS), table="people", dry_run=True, **options)
 
 
 @pytest.mark.parametrize("job", [discreet.anonymize, discreet.deidentify])

@@ -59,7 +59,9 @@ def apply_options(
             "(draft one with `discreet init`). Guessing is for assessing, not for publishing."
         )
     table = policy or model.TablePolicy(name, ())
-    table = table.without([*table.release.leave_out, *options.leave_out])
+    left_out = [*table.release.leave_out, *options.leave_out]
+    _require_published(options, left_out)
+    table = table.without(left_out)
     table = replace(table, columns=_apply_roles(table, options))
     table = replace(
         table,
@@ -85,6 +87,17 @@ def apply_options(
             "in the policy's release."
         )
     return table
+
+
+def _require_published(options: AnonymizeOptions, left_out: Sequence[str]) -> None:
+    about = [getattr(criterion, "column", None) for criterion in options.criteria]
+    named = [*(options.quasi or ()), *(options.sensitive or ()), *options.weights, options.target]
+    for name in left_out:
+        if name in (*named, *about):
+            raise ConflictingRoles(
+                f"Column '{name}' is left out of what is published, and an option is about it. Publish it "
+                "(`leave-out` in the policy, --leave-out), or drop the option."
+            )
 
 
 def caution_set_aside(
