@@ -11,6 +11,7 @@ from click.testing import CliRunner
 from discreet.cli.demo import (
     DEMO_STEPS,
     LEDGER,
+    REFUSED,
     RESULTS,
     command,
     excerpt,
@@ -81,7 +82,7 @@ def test_a_result_of_another_user_is_not_replaced(tmp_path: Path):
 def test_every_file_that_a_chapter_writes_is_looked_for_first():
     places = {part for chapter in DEMO_STEPS for part in chapter.arguments if "{folder}" in part}
     named = {place.removeprefix("{folder}/") for place in places}
-    assert named <= {*read_hospital(), *RESULTS}
+    assert named <= {*read_hospital(), *RESULTS, *REFUSED}
 
 
 def test_every_question_is_charged_to_the_ledger_of_the_folder():

@@ -73,7 +73,9 @@ def test_the_release_is_shown_to_be_safe_enough(result):
 
 def test_a_table_without_names_is_shown_to_be_refused(result, place):
     # Safe Harbor counts ages to this year, so that the number falls slowly: 1,970 in 2026.
-    assert re.search(r"1,9\d\d people of 2,000 .* are alone on the columns that stay", result.stdout)
+    assert re.search(
+        r"1,9\d\d people of 2,000 .* are alone on the columns that stay", result.stdout
+    )
     assert result.stdout.count("exit code 3") == 2
     assert not (place / "discreet-demo" / "shared.csv").exists()
 

@@ -158,10 +158,11 @@ LEDGER = "ledger.sqlite"
 REGISTRY = "discreet-releases"
 # What the chapters write besides the hospital.
 RESULTS = (
-    *("report.html", "shared.csv", "shared.csv.release.json"),
-    *("released.csv", "released.html", "release.json", LEDGER, f"{LEDGER}.key"),
+    *("report.html", "released.csv", "released.html", "release.json", LEDGER, f"{LEDGER}.key"),
     REGISTRY,
 )
+# What a chapter asks for and does not get.
+REFUSED = ("shared.csv",)
 
 
 @dataclass(frozen=True)
@@ -234,7 +235,7 @@ def command(
         return
     if port is not None or http_port is not None:
         raise WrongUsage("Ports are where the server listens. Add --serve.")
-    refuse_to_replace(folder, (*bundled, *RESULTS), force=force)
+    refuse_to_replace(folder, (*bundled, *RESULTS, *REFUSED), force=force)
     if dry_run:
         for name in (*bundled, *RESULTS):
             click.echo(f"would write {folder / name}")
