@@ -30,7 +30,7 @@ from discreet.release.clipping_advice import advise_clipping
 from discreet.release.gate import Gate
 from discreet.release.history import EarlierRelease, distinct_releases, earlier_releases
 from discreet.release.homogeneous import homogeneous_classes
-from discreet.release.left_out import columns_left_out, unlisted_columns, without_columns
+from discreet.release.left_out import columns_left_out, without_columns
 from discreet.release.options import AnonymizeOptions, apply_options, caution_set_aside
 from discreet.release.output.target import FileTarget, FolderTarget, Target
 from discreet.release.prediction import Goal
@@ -39,6 +39,7 @@ from discreet.release.registry import Registry, registry_of_table
 from discreet.release.release import Release, Risks
 from discreet.release.steps.apply import StepRecord
 from discreet.release.suppressed import people_suppressed, suppressed_meet_criteria
+from discreet.release.unlisted import unlisted_columns
 from discreet.release.utility import measure_utility
 from discreet.release.wording import release_sentence, warn
 from discreet.release.write import WrittenOutput, parse_target

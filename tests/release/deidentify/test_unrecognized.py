@@ -15,7 +15,7 @@ from discreet.release.deidentify.deidentify import pseudonymize_source
 from discreet.release.deidentify.kinds import RandomToken
 from discreet.release.deidentify.treatments import Action, treat_columns
 from discreet.release.deidentify.unrecognized import DetectedClass, detect_class
-from discreet.release.left_out import unlisted_columns
+from discreet.release.unlisted import unlisted_columns
 
 ROWS_OF_A_PERSON = 4
 
