@@ -48,8 +48,10 @@ WHERE j.n + a.n > -1000
 KILLED = """
 import os, signal, sys
 from discreet.answer import curator, finish
+from types import SimpleNamespace
 from discreet.policy.load import parse_policy
-finish.compute_answer = lambda *_, **__: os.kill(os.getpid(), signal.SIGKILL)
+kill = lambda *_, **__: os.kill(os.getpid(), signal.SIGKILL)
+curator.finish = SimpleNamespace(**{**vars(finish), "compute_answer": kill})  # not where it plans
 held = curator.open_curator(sys.argv[1], parse_policy(sys.argv[3]), ledger=sys.argv[2])
 held.ask(sys.argv[4], epsilon=1)
 """
