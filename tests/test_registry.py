@@ -92,9 +92,10 @@ def test_an_unknown_name_is_answered_with_a_near_one():
         ATTACKS.get("linkag")
 
 
-def test_reading_specifications_imports_nothing_heavy(run_python):
+@pytest.mark.parametrize("kind", ["ATTACKS", "CRITERIA", "METHODS"])
+def test_reading_specifications_imports_nothing_heavy(run_python, kind: str):
     loaded = run_python(
-        "import sys; from discreet.registry import ATTACKS; ATTACKS.all();"
+        f"import sys; from discreet.registry import {kind}; assert {kind}.all();"
         "print([name for name in ('numpy', 'duckdb', 'sqlglot', 'pyarrow', 'click') if name in sys.modules])"
     )
     assert loaded == "[]"

@@ -242,6 +242,31 @@ class CriterionSpec:
 
 
 @dataclass(frozen=True)
+class MethodSpec:
+    """A recoding method: how it makes classes, and what it can do.
+
+    Attributes:
+        name: The word of the command line and of the policy.
+        summary: One line for `--help`.
+        description: One sentence for reports.
+        run: Takes a `Problem` of `discreet.release.anonymize.problem` and the policy's `ReleasePolicy`,
+            `seconds` and `progress`; returns a `Recoding`. It imports heavy libraries itself.
+        utilities: What it can keep small.
+        counts_population: Whether its labels do not overlap, so that criteria about a population can
+            be met.
+        position: Its place in lists.
+    """
+
+    name: str
+    summary: str
+    description: str
+    run: Callable[..., Any]
+    utilities: tuple[str, ...] = ("loss",)
+    counts_population: bool = False
+    position: int = LAST
+
+
+@dataclass(frozen=True)
 class ExtensionRegistry(Generic[Spec]):
     """Everything of one kind, by name: what discreet has, and what installed packages add.
 
@@ -369,6 +394,9 @@ ATTACKS: ExtensionRegistry[AttackSpec] = ExtensionRegistry(
 )
 CRITERIA: ExtensionRegistry[CriterionSpec] = ExtensionRegistry(
     "discreet.criteria", "criterion", CriterionSpec, package="discreet.criteria.specs"
+)
+METHODS: ExtensionRegistry[MethodSpec] = ExtensionRegistry(
+    "discreet.methods", "recoding method", MethodSpec, package="discreet.release.anonymize.specs"
 )
 FORMATS: ExtensionRegistry[FormatSpec] = ExtensionRegistry(
     "discreet.formats", "file format", FormatSpec, package="discreet.engines.formats"

@@ -8,10 +8,11 @@ from typing import get_args
 
 import pytest
 
-from discreet.cli.anonymize import UTILITIES
 from discreet.policy import model
+from discreet.registry import METHODS
 from discreet.release.anonymize.metrics import METRICS
 
+UTILITIES = METHODS.get("full-domain").utilities
 DOCS = Path(__file__).parents[2] / "docs"
 
 

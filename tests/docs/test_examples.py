@@ -10,6 +10,7 @@ In a page, a fenced block
 - ```` ```yaml ```` that starts with `tables:` must load as a policy;
 - that begins with `$ discreet demo --serve` goes on while the server runs: one for all pages, found in
   the page's own `discreet-demo`. Pages make their own tables there, and leave those of others alone;
+- marked `file=PATH` is written there, and not run;
 - marked `no-run`, or starting with `# fragment`, is left alone; `no-run` blocks are counted.
 """
 
@@ -67,6 +68,10 @@ class Block:
     @property
     def is_left_alone(self) -> bool:
         return "no-run" in self.marks or self.text.lstrip().startswith("# fragment")
+
+    @property
+    def file(self) -> str | None:
+        return next((mark[5:] for mark in self.marks if mark.startswith("file=")), None)
 
     @property
     def exit_code(self) -> int:
@@ -154,6 +159,11 @@ class Reader:
         place = f"{self.page}:{block.line}"
         if block.is_left_alone:
             return
+        if block.file is not None:
+            path = self.folder / block.file
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(block.text, encoding="utf-8")
+            return
         if block.language == "console":
             for command in read_commands(block):
                 self.type_command(command, place)
@@ -185,7 +195,8 @@ class Reader:
             return self.serve()
         if self.web:
             text = text.replace("127.0.0.1:5434", self.web)
-        arguments = plain_arguments(text)
+        # Packages that a page installs are found by a new process only.
+        arguments = None if "PYTHONPATH" in self.environment else plain_arguments(text)
         return self.start(text) if arguments is None else self.call(arguments)
 
     def serve(self) -> int:

@@ -258,6 +258,21 @@ def test_a_column_that_looks_like_an_identifier_is_left_out_unless_it_has_a_role
     assert any("looks like an identifier" in caution for caution in found.cautions)
 
 
+def test_a_hierarchical_distance_that_a_call_asks_for_uses_the_hierarchy_of_the_policy():
+    illness = build_taxonomy({"lung": ["flu", "cold"], "skin": ["acne"]})
+    columns = (
+        model.ColumnPolicy("age", model.ColumnRole.QUASI_IDENTIFIER),
+        model.ColumnPolicy("ill", model.ColumnRole.SENSITIVE, hierarchy=illness),
+    )
+    stated = model.Policy({"people": model.TablePolicy("people", columns)})
+    people = pa.table({"age": [30, 30, 30, 40, 40, 40], "ill": ["flu", "cold", "acne"] * 2})
+    close = model.TCloseness("ill", 0.1, "hierarchical")
+    found = anonymize_source(people, stated, options=AnonymizeOptions(criteria=[close]))
+    assert [(one.required["distance"], one.holds) for one in found.criteria] == [
+        ("hierarchical", True)
+    ]
+
+
 def test_a_population_criterion_needs_a_population():
     with pytest.raises(WrongUsage, match="--against"):
         anonymize_source(table_of([(30, 1, "F", "clerk", "flu")] * 3), policy(model.KMap(2)))

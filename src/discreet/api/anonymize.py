@@ -48,7 +48,7 @@ def anonymize(  # noqa: PLR0913 -- the options of the command
     disclosure: Levels | None = None,
     k_map: int | None = None,
     presence: tuple[float, float] | None = None,
-    method: model.Method | None = None,
+    method: str | None = None,
     suppress: float | None = None,
     utility: model.Utility | None = None,
     weights: Mapping[str, float] | None = None,
@@ -96,7 +96,8 @@ def anonymize(  # noqa: PLR0913 -- the options of the command
         disclosure: δ-disclosure: how far the log of a value's share may change.
         k_map: People of the population per class.
         presence: Bounds on the chance that a person of the population is in the table.
-        method: `local` (default), `full-domain`, `mondrian`, `relaxed-mondrian` or `cells`.
+        method: `local` (default), `full-domain`, `mondrian`, `relaxed-mondrian`, `cells`, or one of an
+            installed package.
         suppress: The share of rows that may be suppressed.
         utility: What full-domain recoding keeps small.
         weights: What columns count for, such as `{"age": 2}`.

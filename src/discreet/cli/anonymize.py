@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import click
 from click.core import ParameterSource
@@ -13,21 +13,14 @@ from discreet.cli import options, output
 from discreet.cli.attacks.findings import print_refusal
 from discreet.cli.release_parameters import SecondsType, ShareType, WeightsType, criteria_options
 from discreet.errors import RiskNotTolerated
+from discreet.policy.model import Utility
+from discreet.registry import METHODS
 from discreet.release.release import Release
-
-METHODS = ("local", "full-domain", "mondrian", "relaxed-mondrian", "cells")
-UTILITIES = (
-    *("loss", "geometric-loss", "discernibility", "class-size", "entropy", "monotone-entropy"),
-    *("precision", "height", "classification"),
-)
 
 HELP = """Publish the rows of SOURCE so that every class meets the criteria.
 
 \b
-local        a class is called by what its members share; little loss (default)
-full-domain  one level per column for all rows; the proven optimum
-mondrian     cuts the table into parts (relaxed-mondrian: they may overlap)
-cells        hides single cells, generalizes nothing
+{methods}
 
 Identifiers are left out, and what is written is measured before it is published. Criteria beyond
 k, l and t are named in the policy.
@@ -65,7 +58,7 @@ def _method_options(command: Callable[..., Any]) -> Callable[..., Any]:
         ),
         click.option(
             "--utility",
-            type=options.SuggestingChoice(UTILITIES),
+            type=options.SuggestingChoice(get_args(Utility)),
             metavar="NAME",
             help="What full-domain keeps small: loss, height …",
         ),
@@ -74,7 +67,7 @@ def _method_options(command: Callable[..., Any]) -> Callable[..., Any]:
         ),
         click.option(
             "--method",
-            type=options.SuggestingChoice(METHODS),
+            type=options.SuggestingChoice(METHODS.names()),
             metavar="NAME",
             help="How classes are made.",
         ),
@@ -112,7 +105,13 @@ def _output_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return command
 
 
-@click.command(help=HELP, epilog=EXAMPLES)
+def _list_methods() -> str:
+    width = max(map(len, METHODS)) + 2
+    lines = [f"{spec.name:<{width}}{spec.summary}" for spec in METHODS.all()]
+    return "\n".join([*lines, *METHODS.broken().values()])
+
+
+@click.command(help=HELP.format(methods=_list_methods()), epilog=EXAMPLES)
 @click.argument("source", metavar="SOURCE", required=False, callback=options.require_name)
 @options.policy_option
 @options.role_options

@@ -241,7 +241,6 @@ def step_name(step: Step) -> str:
     return next(name for name, kind in STEPS.items() if isinstance(step, kind))
 
 
-Method = Literal["local", "full-domain", "mondrian", "relaxed-mondrian", "cells"]
 Utility = Literal[
     "loss",
     "geometric-loss",
@@ -264,7 +263,7 @@ class ReleasePolicy:
     `leave_out` the columns that are not published, whatever their roles.
     """
 
-    method: Method = "local"
+    method: str = "local"
     suppress: float = 0.0
     utility: Utility = "loss"
     weights: Mapping[str, float] = field(default_factory=dict[str, float], hash=False)

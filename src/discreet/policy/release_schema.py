@@ -2,7 +2,7 @@
 
 import re
 from decimal import Decimal
-from typing import Annotated, Any, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 from pydantic import (
     AfterValidator,
@@ -17,8 +17,13 @@ from pydantic import (
 from discreet.errors import did_you_mean
 from discreet.policy.attack_tolerance import DEFAULT
 from discreet.policy.base_schema import Name, Number, WrittenMapping
-from discreet.policy.model import Method, Utility
-from discreet.registry import ATTACKS
+from discreet.policy.model import Utility
+from discreet.registry import ATTACKS, METHODS
+
+if TYPE_CHECKING:
+    Method = str
+else:
+    Method = Literal[METHODS.names()]
 
 
 def _parse_percentage(written: Any) -> Any:

@@ -36,7 +36,7 @@ class AnonymizeOptions:
     unit: str | None = None
     hierarchies: Path | None = None
     criteria: Sequence[model.Criterion] = ()
-    method: model.Method | None = None
+    method: str | None = None
     suppress: float | None = None
     utility: model.Utility | None = None
     weights: Mapping[str, float] = field(default_factory=dict[str, float])

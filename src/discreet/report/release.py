@@ -13,6 +13,7 @@ from pathlib import Path
 from discreet.formatting import format_chance, format_count, format_percent, join_names
 from discreet.policy.model import ColumnRole
 from discreet.policy.write import flow_text
+from discreet.registry import METHODS
 from discreet.release.release import Release
 from discreet.report import charts, losses
 from discreet.report.assessment import KeyFigure, PageSection, criteria_table, file_name
@@ -21,13 +22,6 @@ from discreet.report.page import Figure, PageTable, Status, render_page
 from discreet.report.wording import chance_of_finding, round_share
 from discreet.writing import write_atomically
 
-METHODS = {
-    "local": "Local recoding: each class is called by what its members share, and loses no more.",
-    "full-domain": "Full-domain recoding: one level of each column's hierarchy for all rows.",
-    "mondrian": "Mondrian: the table is cut into parts that do not overlap.",
-    "relaxed-mondrian": "Relaxed Mondrian: the table is cut into even parts, which may overlap.",
-    "cells": "Cell suppression: single cells are hidden, nothing is generalized.",
-}
 MINIMAL_SHOWN = 20
 
 
@@ -172,7 +166,7 @@ def _key_figures(found: Release) -> tuple[KeyFigure, ...]:
 
 def _applied_settings(found: Release) -> tuple[tuple[str, str], ...]:
     release = found.policy.release
-    facts = [("Method", METHODS.get(found.method, found.method)), *_search(found)]
+    facts = [("Method", METHODS.get(found.method).description), *_search(found)]
     facts.append(
         ("Quasi-identifiers", join_names(found.policy.with_role(ColumnRole.QUASI_IDENTIFIER)) + ".")
     )

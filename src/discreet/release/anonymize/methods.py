@@ -6,9 +6,9 @@ from collections.abc import Callable
 
 from discreet.errors import WrongUsage
 from discreet.policy.model import ReleasePolicy
-from discreet.release.anonymize.metrics import Metric
+from discreet.registry import METHODS
 from discreet.release.anonymize.problem import Problem
-from discreet.release.anonymize.reachability import require_reachable
+from discreet.release.anonymize.reachability import overlapping_labels_error, require_reachable
 from discreet.release.anonymize.recoding import Recoding
 
 Progress = Callable[[str, int, int], None]
@@ -27,44 +27,13 @@ def solve_problem(
         CriteriaUnreachable: No recoding meets the criteria within the limit of suppression.
     """
     require_reachable(problem)
-    if release.utility != "loss" and release.method != "full-domain":
+    spec = METHODS.get(release.method)
+    if release.utility not in spec.utilities:
         raise WrongUsage(
             f"The utility {release.utility} is a goal of the method full-domain; the method "
-            f"{release.method} keeps the loss small. Choose --method full-domain or --utility loss."
+            f"{release.method} keeps the {' or '.join(spec.utilities)} small. Choose --method "
+            f"full-domain or --utility {spec.utilities[0]}."
         )
-    match release.method:
-        case "full-domain":
-            from discreet.release.anonymize.full_domain import search
-
-            return search(
-                problem, metric=_choose_metric(problem, release), seconds=seconds, progress=progress
-            )
-        case "mondrian":
-            from discreet.release.anonymize.mondrian import partition_strictly
-
-            return partition_strictly(problem, progress=progress)
-        case "relaxed-mondrian":
-            from discreet.release.anonymize.mondrian import partition_loosely
-
-            return partition_loosely(problem, progress=progress)
-        case "cells":
-            from discreet.release.anonymize.cells import suppress_cells_greedily
-
-            return suppress_cells_greedily(problem, progress=progress)
-        case "local":
-            from discreet.release.anonymize.local import recode_locally
-
-            return recode_locally(problem, seconds=seconds, progress=progress)
-
-
-def _choose_metric(problem: Problem, release: ReleasePolicy) -> Metric:
-    from discreet.release.anonymize.metrics import METRICS, classification
-
-    if release.utility != "classification":
-        return METRICS[release.utility]
-    if release.target not in problem.judge.columns:
-        raise WrongUsage(
-            f"The column to predict, '{release.target}', must be one of the sensitive columns. Give "
-            "it the role sensitive."
-        )
-    return classification(problem.judge.columns.index(release.target))
+    if problem.judge.population and not spec.counts_population:
+        raise overlapping_labels_error()
+    return spec.run(problem, release, seconds=seconds, progress=progress)

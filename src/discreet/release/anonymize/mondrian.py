@@ -12,13 +12,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.errors import WrongUsage
 from discreet.release.anonymize.cuts import Cut, cut_between_values, cut_within_value
 from discreet.release.anonymize.frequencies import label_rows, renumber_keys
 from discreet.release.anonymize.judge import holds_as_one
 from discreet.release.anonymize.parts import Axis, Partition, make_axis
 from discreet.release.anonymize.problem import Problem
-from discreet.release.anonymize.reachability import require_reachable, unreachable_error
+from discreet.release.anonymize.reachability import (
+    overlapping_labels_error,
+    require_reachable,
+    unreachable_error,
+)
 from discreet.release.anonymize.recoding import Recoding, tighten_labels
 
 if TYPE_CHECKING:
@@ -94,10 +97,7 @@ def require_classes_suffice(problem: Problem) -> None:
         WrongUsage: There is such a criterion.
     """
     if problem.judge.population:
-        raise WrongUsage(
-            "k-map and δ-presence compare a class with the part of the population that fits its "
-            "label, and this method names classes last. Use the method full-domain."
-        )
+        raise overlapping_labels_error()
 
 
 def _as_one(problem: Problem, axes: Sequence[Axis]) -> Partition:

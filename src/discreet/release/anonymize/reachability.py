@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from discreet.criteria.criterion import Criterion, PopulationCriterion
-from discreet.errors import CriteriaUnreachable
+from discreet.errors import CriteriaUnreachable, WrongUsage
 from discreet.release.anonymize.judge import Judge, holds_as_one
 from discreet.release.anonymize.problem import Problem
 
@@ -64,4 +64,12 @@ def _describe_fault(problem: Problem, criterion: Criterion) -> str:
     return (
         f"{test.name} of '{column}' cannot be reached: with everyone in one class, its {test.measure.name} "
         f"level is {best:.6g}, and that is the best. Ask for less, or leave the column out."
+    )
+
+
+def overlapping_labels_error() -> WrongUsage:
+    """Return the error of a method whose labels cannot be compared with a population."""
+    return WrongUsage(
+        "k-map and δ-presence compare a class with the part of the population that fits its "
+        "label, and this method names classes last. Use the method full-domain."
     )

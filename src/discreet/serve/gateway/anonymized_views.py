@@ -8,7 +8,7 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 import pyarrow.parquet as pq
 from sqlglot import exp
@@ -21,6 +21,7 @@ from discreet.guard.access.authority import DEFAULT_SCHEMA, Name, RelationColumn
 from discreet.guard.rewrite.authorize import authorize_query
 from discreet.guard.statements.objects import CreateView
 from discreet.policy import model
+from discreet.registry import METHODS
 from discreet.release.history import EarlierRelease
 from discreet.release.options import AnonymizeOptions
 from discreet.release.release import Release
@@ -235,8 +236,8 @@ def anonymize_options(options: Mapping[str, str]) -> AnonymizeOptions:
         criteria.append(model.LDiversity("", _number_option(options, "l")))
     if "t" in options:
         criteria.append(model.TCloseness("", _number_option(options, "t")))
-    method: Any = options.get("method")
-    methods = get_args(model.Method)
+    method = options.get("method")
+    methods = METHODS.names()
     if method is not None and method not in methods:
         raise StatementFailed(
             "22023", f'there is no method "{method}"', hint=f"It is one of: {', '.join(methods)}."
