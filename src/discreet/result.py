@@ -1,4 +1,4 @@
-"""The base of every result: plain data for machines, a table in a notebook."""
+"""The base of every result: plain data for machines, a page's part in a notebook."""
 
 from __future__ import annotations
 
@@ -6,10 +6,12 @@ import dataclasses
 import datetime as dt
 import decimal
 import enum
-import html
 import math
 from collections.abc import Iterable, Mapping
-from typing import Any
+from importlib import import_module
+from typing import Any, ClassVar
+
+from discreet.errors import MissingExtra
 
 
 @dataclasses.dataclass(frozen=True)
@@ -25,14 +27,26 @@ class Result:
         }
 
     def _repr_html_(self) -> str:
-        """Show the result's scalar values as a table in a notebook."""
-        rows = "".join(
-            f"<tr><th style='text-align:left'>{html.escape(name)}</th>"
-            f"<td>{html.escape(str(value))}</td></tr>"
-            for name, value in self.to_dict().items()
-            if not isinstance(value, (dict, list))
-        )
-        return f"<table>{rows}</table>"
+        """Show the result in a notebook: sentences, tables and a chart, as HTML without script.
+
+        Results hold data and know no HTML: `discreet.report`, which lies above, is found by its name.
+        """
+        return import_module("discreet.report.notebook").render_result(self)
+
+
+@dataclasses.dataclass(frozen=True)
+class TabularResult(Result):
+    """A result with one field that is a table: a record for each row."""
+
+    _records: ClassVar[str]  # the name of that field
+
+    def to_pandas(self) -> Any:
+        """Return the result's table as a pandas frame; nested keys are joined by `_`."""
+        try:
+            import pandas as pd
+        except ImportError:
+            raise MissingExtra(what="A pandas frame", extra="frames") from None
+        return pd.json_normalize(self.to_dict()[self._records], sep="_")
 
 
 def to_plain_data(value: object) -> Any:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from math import ceil, floor
@@ -111,15 +110,6 @@ class Answer(Result):
         """Export the rows through the Arrow C stream interface."""
         return self._table.__arrow_c_stream__(requested_schema)
 
-    def _repr_html_(self) -> str:
-        """Show the answer as a table in a notebook, each number with what it may be off."""
-        head = "".join(f"<th>{html.escape(name)}</th>" for name in self.columns)
-        lines = [
-            "<tr>" + "".join(map(_render_cell, values, errors)) + "</tr>"
-            for values, errors in zip(self.rows, self.error, strict=True)
-        ]
-        return f"<table><tr>{head}</tr>{''.join(lines)}</table>"
-
     def with_budget(
         self,
         remaining: Mapping[str, Any],
@@ -189,9 +179,3 @@ def _error_interval(
 
 def _half_width(error: CellError | None) -> float | None:
     return None if error is None else (error.high - error.low) / 2
-
-
-def _render_cell(value: Any, error: CellError | None) -> str:
-    if error is None:
-        return f"<td>{html.escape(str(value))}</td>"
-    return f"<td>{value:,.6g} ± {error.high - value:,.3g}</td>"

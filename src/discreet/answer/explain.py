@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from math import log, sqrt
+from typing import ClassVar
 
 import numpy as np
 
@@ -19,7 +20,7 @@ from discreet.answer.plan import LARGEST_EPSILON, Plan, PrivateQueryPlan, make_p
 from discreet.answer.statistics import AggregateReading, read_aggregate_value, value_changes
 from discreet.errors import QuestionRefused
 from discreet.policy.model import Policy
-from discreet.result import Result
+from discreet.result import TabularResult
 
 ASSUMED_GROUP_SIZE = 1000  # the assumed rows of a group, by default
 
@@ -39,8 +40,10 @@ class ExpectedError:
 
 
 @dataclass(frozen=True)
-class Explanation(Result):
+class Explanation(TabularResult):
     """The price of a question and the errors of its answer; nothing was read and nothing spent."""
+
+    _records: ClassVar[str] = "expected"
 
     question: str
     epsilon: float

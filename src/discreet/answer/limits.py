@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from math import log
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -24,7 +24,7 @@ from discreet.dp.accounting.exact import ExactNumber, to_fraction
 from discreet.dp.budget import Price
 from discreet.dp.noise import representable
 from discreet.errors import InvalidBudget, QuestionRefused, WrongUsage
-from discreet.result import Result
+from discreet.result import TabularResult
 from discreet.sql import build
 
 # Releases a plan once, and charges it: the tables, the budget left, whether it was known.
@@ -51,12 +51,14 @@ class LimitError:
 
 
 @dataclass(frozen=True)
-class LimitAdvice(Result):
+class LimitAdvice(TabularResult):
     """The error of a count against the limit on a person's rows, and the limit that errs least.
 
     `people` and `rows` are noisy. `epsilon` and `groups` are of the question that the errors are for;
     `spent` is what this cost.
     """
+
+    _records: ClassVar[str] = "curve"
 
     table: str
     unit: str

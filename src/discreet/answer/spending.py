@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from discreet.dp.ledger.ledger import Ledger
 from discreet.dp.ledger.records import LedgerEntry, LedgerSource, RemainingBudget
-from discreet.result import Result
+from discreet.result import TabularResult
 
 
 @dataclass(frozen=True)
-class Spending(Result):
+class Spending(TabularResult):
     """The accounts of a ledger and its latest entries."""
+
+    _records: ClassVar[str] = "accounts"
 
     accounts: list[dict[str, Any]]
     entries: list[dict[str, Any]]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from discreet.result import Result
+from discreet.result import Result, TabularResult
 
 if TYPE_CHECKING:
     from discreet.measure.joint import JointUniqueness
@@ -123,12 +123,14 @@ class Exposure(Result):
 
 
 @dataclass(frozen=True)
-class Assessment(Result):
+class Assessment(TabularResult):
     """How identifiable the people in a table are.
 
     `exposures` are what a release of the table as it is would expose, worst first, each held against
     its tolerance; `undecided` is what its policy leaves open.
     """
+
+    _records: ClassVar[str] = "columns"
 
     source: str
     verdict: str
@@ -164,9 +166,3 @@ class Assessment(Result):
     def is_tolerable(self) -> bool:
         """Whether nothing is left undecided, and nothing is exposed beyond its tolerance."""
         return not self.undecided and not any(one.exceeds for one in self.exposures)
-
-    def _repr_html_(self) -> str:
-        """Show verdict, levels and criteria as tables in a notebook."""
-        from discreet.measure.notebook import render_notebook_html
-
-        return render_notebook_html(self)

@@ -7,12 +7,12 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Literal
+from typing import ClassVar, Literal
 
 from discreet.dp.calculate.loss import Loss, nearest_float, parse_fraction
 from discreet.dp.calculate.sensitivity import Neighbors
 from discreet.errors import InvalidMechanism
-from discreet.result import Result
+from discreet.result import TabularResult
 
 # Beyond this, a list of privacy losses takes more memory than the answer is worth.
 _LARGEST_PLD = 1_000_000
@@ -41,8 +41,10 @@ class CompositionAccounts:
 
 
 @dataclass(frozen=True)
-class Composition(Result):
+class Composition(TabularResult):
     """What mechanisms cost together; `accounts` compares ways to count where a delta was given."""
+
+    _records: ClassVar[str] = "parts"
 
     epsilon: float
     exact: str

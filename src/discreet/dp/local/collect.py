@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from types import ModuleType
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
@@ -15,7 +15,7 @@ from discreet.dp.local import direct, hadamard, hashing, unary
 from discreet.dp.local.protocol import Protocol
 from discreet.dp.local.support import Support, code_values
 from discreet.errors import InvalidMechanism, UnknownColumn, UnsuitableValues
-from discreet.result import Result
+from discreet.result import TabularResult
 
 Numbers = NDArray[np.floating[Any]]
 
@@ -41,8 +41,10 @@ class ValueEstimate:
 
 
 @dataclass(frozen=True)
-class FrequencyEstimates(Result):
+class FrequencyEstimates(TabularResult):
     """The estimates from reports. `epsilon` is the privacy loss of each report for its sender."""
+
+    _records: ClassVar[str] = "values"
 
     method: str
     epsilon: float
