@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from discreet.api.collect import CollectedReports, collect, estimate_reports
     from discreet.api.deidentify import deidentify
     from discreet.api.draft import draft_policy
+    from discreet.api.report import write_report
     from discreet.api.serve import RunningServer, serve
     from discreet.engines.connect import open_table
     from discreet.measure.assess import assess
@@ -51,6 +52,7 @@ _HOMES = {
     "open_table": "discreet.engines.connect",
     "policy": "discreet.policy",
     "serve": "discreet.serve",
+    "write_report": "discreet.api.report",
 }
 
 # Names that differ in their module: a module-level `open` would shadow the builtin.
@@ -83,6 +85,7 @@ __all__ = [
     "open_table",
     "policy",
     "serve",
+    "write_report",
 ]
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
-from discreet.result import Result, TabularResult
+from discreet.result import Result
 
 if TYPE_CHECKING:
     from discreet.measure.joint import JointUniqueness
@@ -123,14 +123,12 @@ class Exposure(Result):
 
 
 @dataclass(frozen=True)
-class Assessment(TabularResult):
+class Assessment(Result):
     """How identifiable the people in a table are.
 
     `exposures` are what a release of the table as it is would expose, worst first, each held against
     its tolerance; `undecided` is what its policy leaves open.
     """
-
-    _records: ClassVar[str] = "columns"
 
     source: str
     verdict: str

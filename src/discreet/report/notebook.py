@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from math import isfinite
 from typing import TYPE_CHECKING, Any
@@ -54,9 +55,8 @@ def _plain_card(found: Result) -> Card:
     values = {name: value for name, value in found.to_dict().items() if _is_scalar(value)}
     why, verdict = values.pop("why", None), values.pop("verdict", "")
     rows = [(name.replace("_", " "), _format_value(value)) for name, value in values.items()]
-    return Card(
-        str(verdict), tables=[TextTable(type(found).__name__, rows)], notes=[why] if why else ()
-    )
+    caption = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", type(found).__name__).capitalize()
+    return Card(str(verdict), tables=[TextTable(caption, rows)], notes=[why] if why else ())
 
 
 def _is_scalar(value: object) -> bool:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 
-WIDTH, ROW, LETTER = 560, 22, 6.6  # LETTER: about the width of one at FONT_SIZE
+WIDTH, ROW, LETTER = 560, 22, 7.0  # LETTER: about the width of one at FONT_SIZE
 FONT_SIZE = 12
 LONGEST_LABEL = 28
 MOST_ROWS = 20  # of a chart; the table beside it has all of them
@@ -100,7 +100,7 @@ def _render_table(table: TextTable) -> str:
 def _render_chart(chart: Chart) -> str:
     rows = chart.rows[:MOST_ROWS]
     labels = [_shorten_label(row.label) for row in rows]
-    left = max(len(label) for label in labels) * LETTER + 10
+    left = max(len(label) for label in labels) * LETTER + 14
     right = max(len(row.text) for row in rows) * LETTER + 10
     least, most = _chart_range(rows, chart.most)
     scale = max(WIDTH - left - right, 80) / ((most - least) or 1)

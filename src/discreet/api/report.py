@@ -1,0 +1,59 @@
+"""`discreet.write_report`: a result as one self-contained page."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from discreet.attacks.finding import Finding
+from discreet.errors import WrongUsage
+from discreet.measure.assessment import Assessment
+from discreet.release.deidentify.expert import Determination
+from discreet.release.deidentify.record import Deidentified
+from discreet.release.release import Release
+from discreet.writing import require_writable_path
+
+
+def write_report(
+    result: Assessment | Release | Deidentified | Determination | Finding | Sequence[Finding],
+    path: str | Path,
+) -> None:
+    """Write a page about a result, aggregates only: what `--report` writes on the command line.
+
+    Args:
+        result: What `assess`, `check`, `anonymize` or `deidentify` returned, or findings of attacks.
+        path: Where the page goes, such as `report.html`; a file that is there is replaced.
+
+    Raises:
+        MissingExtra: `discreet[report]` is not installed.
+        OutputRefused: It cannot be written there.
+        WrongUsage: There is no page for such a result.
+
+    >>> from discreet.measure.assess import assess
+    >>> write_report(assess("doctors.csv", quasi=["ward"]), "doctors.html")
+    >>> Path("doctors.html").read_text("utf-8").startswith("<!doctype html>")
+    True
+    """
+    from discreet.report.assessment import write_assessment_report
+    from discreet.report.deidentified import write_deidentified_report
+    from discreet.report.expert import write_expert_report
+    from discreet.report.findings import write_findings_report
+    from discreet.report.release import write_release_report
+
+    place = Path(path)
+    require_writable_path(place)
+    match result:
+        case Assessment():
+            write_assessment_report(result, place)
+        case Release():
+            write_release_report(result, place)
+        case Determination():
+            write_expert_report(result, place)
+        case Deidentified():
+            write_deidentified_report(result, place)
+        case Finding():
+            write_findings_report([result], place)
+        case [*_] if result and all(isinstance(one, Finding) for one in result):
+            write_findings_report(result, place)
+        case _:
+            raise WrongUsage("There is no page for this result. Show it in a notebook instead.")
