@@ -53,7 +53,7 @@ def write_report(
             write_deidentified_report(result, place)
         case Finding():
             write_findings_report([result], place)
-        case [*_] if result and all(isinstance(one, Finding) for one in result):
+        case [Finding(), *_]:
             write_findings_report(result, place)
         case _:
             raise WrongUsage("There is no page for this result. Show it in a notebook instead.")
