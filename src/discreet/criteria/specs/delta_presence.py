@@ -1,4 +1,4 @@
-"""δ-presence: whether somebody of the population is in the table stays uncertain."""
+"""δ-presence: whether a person of the population is in the table stays uncertain."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ SPEC = CriterionSpec(
     DeltaPresence,
     summary="The chance that a person of the population is in the table stays within limits.",
     option="presence",
-    option_summary="Bounds on the chance that somebody of the population is in the table.",
+    option_summary="Bounds on the chance that a person of the population is in the table.",
     examples=("0.1 0.5",),
     metavar="LOW HIGH",
     hidden=True,

@@ -34,7 +34,7 @@ CREATE ANONYMIZED VIEW patients_for_research WITH (k = 5) AS
   SELECT birth_date, sex, postcode, diagnosis FROM patients;
 GRANT SELECT ON patients_for_research TO researcher;
 
--- Labels instead of grants: whoever is cleared for less sees less of the same table.
+-- Labels instead of grants: a user with a lower clearance sees less of the same table.
 CREATE USER u, c, s;
 SECURITY LABEL FOR mls ON DATABASE IS 'U < C < S';
 SECURITY LABEL FOR mls ON ROLE u IS 'U';
@@ -44,7 +44,7 @@ CREATE TABLE employee (name text PRIMARY KEY, salary integer, performance text);
 SECURITY LABEL FOR mls ON TABLE employee IS 'cells';
 GRANT SELECT, INSERT, UPDATE, DELETE ON employee TO u, c, s;
 
--- What each clearance says of the same people, written as somebody who is cleared for all of it.
+-- What each clearance says of the same people, written by a user who is cleared for all of it.
 SECURITY LABEL FOR mls ON ROLE custodian IS 'S';
 SET discreet.clearance = 'U';
 INSERT INTO employee (name) VALUES ('Smith');
