@@ -112,7 +112,7 @@ def _show_diversity(found: Release, to: Console) -> None:
         if view.level == 1
     ]
     if rows:
-        title = "Classes that tell one sensitive value of all their people (for your eyes only)"
+        title = "Classes that reveal one sensitive value of all their people (for your eyes only)"
         output.print_table(to, title, ("Column", "Class", "People"), rows, texts=(0, 1))
 
 
