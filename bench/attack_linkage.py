@@ -250,9 +250,9 @@ def fuzzy() -> list[Line]:
     listed = spoiled(rng, pa.concat_tables([release.slice(0, FUZZY // 2), outside]))
     first = open_table(release)
     second = open_table(listed, engine=first.engine)
-    wish = make_linkage_spec(first, second, on=["name", "dob", "zip"], truth="who")
+    joined = make_linkage_spec(first, second, on=["name", "dob", "zip"], truth="who")
     ours = timed(
-        lambda: link_fuzzily(first, second, wish=wish, rng=np.random.default_rng(1)), repeats=1
+        lambda: link_fuzzily(first, second, joined=joined, rng=np.random.default_rng(1)), repeats=1
     )
     theirs = timed(lambda: splink_alone(release, listed), repeats=1)
     details = ours[2].details

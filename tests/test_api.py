@@ -21,7 +21,9 @@ from discreet.api.serve import serve
 from discreet.errors import RiskNotTolerated, WrongUsage
 
 # Functions that read a table of people, by the same options.
-READERS = (*("anonymize", "assess", "check", "collect", "deidentify", "draft_policy", "open"),)
+READERS = (
+    *("anonymize", "assess", "attack", "check", "collect", "deidentify", "draft_policy", "open"),
+)
 FUNCTIONS = (*READERS, "budget", "estimate_reports", "load_policy", "open_table", "write_report")
 CLASSES = (
     *("Answer", "Assessment", "CollectedReports", "Curator", "Policy", "Release", "RunningServer"),

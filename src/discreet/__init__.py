@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from discreet.answer.curator import open_curator as open  # noqa: A004
     from discreet.api import epsilon
     from discreet.api.anonymize import anonymize
+    from discreet.api.attack import attack
     from discreet.api.budget import budget
     from discreet.api.check import check
     from discreet.api.collect import CollectedReports, collect, estimate_reports
@@ -39,6 +40,7 @@ _HOMES = {
     "RunningServer": "discreet.api.serve",
     "anonymize": "discreet.api.anonymize",
     "assess": "discreet.measure.assess",
+    "attack": "discreet.api.attack",
     "budget": "discreet.api.budget",
     "check": "discreet.api.check",
     "collect": "discreet.api.collect",
@@ -72,6 +74,7 @@ __all__ = [
     "__version__",
     "anonymize",
     "assess",
+    "attack",
     "budget",
     "check",
     "collect",

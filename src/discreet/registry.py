@@ -40,34 +40,76 @@ class Specification(Protocol):
 Spec = TypeVar("Spec", bound=Specification)
 
 
+OptionKind = Literal[
+    "text",
+    "integer",
+    "number",
+    "share",
+    "names",
+    "values",
+    "amount",
+    "flag",
+    "choice",
+    "source",
+    "path",
+]
+
+
 @dataclass(frozen=True)
 class OptionSpec:
     """A typed option: `--NAME` on the command line, a keyword in Python.
 
     Attributes:
         name: The keyword; on the command line `_` is written `-`.
-        kind: How a text is read: `share` is 0.05 or 5%, `names` are columns separated by commas,
-            `values` are COLUMN=VALUE separated by commas, `amount` is an exact number above 0.
+        kind: How a value is read: `share` is 0.05 or 5%, `names` are columns separated by commas,
+            `values` are COLUMN=VALUE separated by commas, `amount` is an exact number that is not
+            negative, `choice` is one of `choices`, `source` is anything that opens as a table,
+            `path` is a file.
         summary: What it means, in one line.
-        default: Its value where none is given.
-        minimum: The smallest integer.
+        default: Its value where none is stated.
+        minimum: The smallest number.
+        maximum: The largest number.
+        above: A number must be larger than this.
+        below: A number must be smaller than this.
         metavar: What stands for the value in `--help`.
         required: Whether it must be stated.
         repeated: Whether it may be stated several times; its value is a tuple.
         default_text: The default in words, where the value itself says little.
         parse: Reads a text that has no kind of its own; raises `ValueError` with a sentence.
+        choices: The words of a `choice`.
+        parameter: The keyword of the function that runs, where it has another name.
     """
 
     name: str
-    kind: Literal["text", "integer", "number", "share", "names", "values", "amount", "flag"]
+    kind: OptionKind
     summary: str
     default: Any = None
-    minimum: int | None = None
+    minimum: float | None = None
+    maximum: float | None = None
+    above: float | None = None
+    below: float | None = None
     metavar: str | None = None
     required: bool = False
     repeated: bool = False
     default_text: str | None = None
     parse: Callable[[str], Any] | None = None
+    choices: tuple[str, ...] = ()
+    parameter: str | None = None
+
+
+@dataclass(frozen=True)
+class DetailTable:
+    """A table among the details of a finding, a list of records, and how it is shown.
+
+    Attributes:
+        key: Its key in `details`.
+        title: What stands above it.
+        columns: For each key of a record, the heading and the format of its numbers.
+    """
+
+    key: str
+    title: str
+    columns: Mapping[str, tuple[str, str]]
 
 
 @dataclass(frozen=True)
@@ -77,41 +119,53 @@ class AttackSpec:
     Attributes:
         name: The word of findings, policies and the command line.
         summary: One line for lists.
+        target: What is attacked, which decides how it is opened: `release` is a published table with
+            the roles of its columns, `classes` the classes read from it, `table` a table as it is,
+            `releases` several of them, `synthetic` synthetic data beside its source, `answers` an
+            interface that answers questions about a table, `mechanism` nothing that is opened.
+        run: Takes an `AttackInput` of `discreet.attacks.all_attacks`, or a `QuestionInput` of
+            `discreet.attacks.questions.input` where the target is `answers`, and the options as
+            keywords; returns findings. It imports heavy libraries itself.
         description: What the adversary does, for `--help`; the first sentence stands alone.
-        target: What is attacked: a published table, classes read from it, synthetic data beside
-            its source, something that answers, or a mechanism.
+        argument: What stands for the target in `--help`, where the usual word would mislead.
+        source: Whether the target must be named; `none` where there is nothing to name.
         needs: What it cannot run without: sensitive columns, a list of known people, earlier
             releases, a trial of synthetic data.
-        options: Typed options, passed to `run` as keywords.
-        run: Takes an `AttackInput` of `discreet.attacks.all_attacks` and options, returns findings. It
-            imports heavy libraries itself. None where only `command` runs it.
-        command: The click command of an attack that takes more than typed options, as
-            `module:name`; other commands are made from the specification.
+        options: Typed options, passed to `run` as keywords. Those of its target and of its needs are
+            added to them.
         run_all: Whether `attack all` runs it.
         gated: Whether the gate runs it on what is about to be published. (Linkage, uniqueness and
             composition run there in any case, on a sample of the people of the source.)
         tolerance: The share of people a release may expose where its policy does not say; None
             reports without refusing.
+        tests_claim: Whether it tests a claim, which tolerates nothing beyond itself: a finding exceeds
+            where no other tolerance is stated.
         by_column: Whether there is one finding for each sensitive column.
         no_finding: Why it may find nothing to try, and what to do then; refused where it runs alone.
+        tables: Tables among the details of its findings.
         examples: Command lines for `--help`.
+        notes: What `--help` says after them.
         position: Its place in lists.
     """
 
     name: str
     summary: str
-    target: Literal["release", "classes", "synthetic", "answers", "mechanism"]
+    target: Literal["release", "classes", "table", "releases", "synthetic", "answers", "mechanism"]
+    run: Callable[..., Sequence[Any]]
     description: str = ""
+    argument: str | None = None
+    source: Literal["required", "optional", "none"] = "required"
     needs: tuple[Literal["sensitive", "known", "earlier", "trial"], ...] = ()
     options: tuple[OptionSpec, ...] = ()
-    run: Callable[..., Sequence[Any]] | None = None
-    command: str | None = None
     run_all: bool = False
     gated: bool = False
     tolerance: float | None = None
+    tests_claim: bool = False
     by_column: bool = False
     no_finding: str = ""
+    tables: tuple[DetailTable, ...] = ()
     examples: tuple[str, ...] = ()
+    notes: str = ""
     position: int = LAST
 
 

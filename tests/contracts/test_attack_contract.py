@@ -54,7 +54,7 @@ def attacked(engine: Engine) -> tuple[Finding, ...]:
         bound = bind_roles(release, quasi=["age", "born"], sensitive=["ill", "pay"])
         tried = attack_all(
             AttackInput(
-                release=bound,
+                binding=bound,
                 rng=np.random.default_rng(1),
                 known=on(scratch, KNOWN, "known"),
                 earlier=(on(scratch, EARLIER.append_column("pay", [[1, 2, 3]]), "earlier"),),

@@ -1,20 +1,26 @@
-"""Every attack that a published table admits, with what the adversary is given."""
+"""What an attack is given, and every attack that a published table admits."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
+from html import escape
+from typing import TYPE_CHECKING, Any
 
 from discreet.attacks.finding import Finding, worst_first
+from discreet.attacks.options import INPUTS, SEED, default_options
 from discreet.engines.engine import Table
-from discreet.errors import DiscreetError
+from discreet.errors import Bug, DiscreetError
+from discreet.formatting import format_percent
 from discreet.policy import model
 from discreet.registry import ATTACKS, AttackSpec
+from discreet.result import Result
 
 if TYPE_CHECKING:
     import numpy as np
+    import pandas as pd
 
     from discreet.attacks.classes.histograms import Classes
     from discreet.attacks.synthetic.trial import SyntheticTrial
@@ -23,27 +29,58 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class AttackInput:
-    """A release with the parts of its columns, and what the adversary has beside it.
+    """The target of an attack, and what the adversary has beside it.
 
     Attributes:
-        release: The published table.
-        described: What its policy or its manifest says of it, such as hierarchies.
-        known: A list of people, on the release's engine.
-        on: Columns to find them by; default the quasi-identifiers that both sides have.
-        earlier: Releases of the same people made before, on the release's engine.
-        trial: The release as synthetic data, beside its source and a control group.
-        rng: Where chance comes from.
+        rng: The source of chance.
+        binding: The target with the roles of its columns, where the attack uses them.
+        opened: The target as a table, where it does not.
+        label: What the target is called.
+        describe: Reads what its policy or its manifest says of it; see `described`.
+        known: A list of people, on the target's engine.
+        on: Columns by which they are found; default the quasi-identifiers that both sides have.
+        earlier: Releases of the same people made before, on the target's engine.
+        trial: The target as synthetic data, beside its source and a control group.
         jointly: Whether several sensitive columns are attacked alone and as one, or only alone.
+        reading: How tables beside the target are read.
+        clock: Gives seconds, where an attack may measure its speed.
+        closing: Closes what the attack opens.
     """
 
-    release: RoleBinding
     rng: np.random.Generator
-    described: model.TablePolicy | None = None
+    binding: RoleBinding | None = None
+    opened: Table | None = None
+    label: str = ""
+    describe: Callable[[], model.TablePolicy | None] | None = None
     known: Table | None = None
     on: Sequence[str] | None = None
     earlier: tuple[Table, ...] = ()
     trial: SyntheticTrial | None = None
     jointly: bool = True
+    reading: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    clock: Callable[[], float] | None = None
+    closing: ExitStack = field(default_factory=ExitStack, compare=False, repr=False)
+
+    @property
+    def release(self) -> RoleBinding:
+        """The target with the roles of its columns."""
+        if self.binding is None:
+            raise Bug("An attack asked for the roles of a target that was opened without them.")
+        return self.binding
+
+    @property
+    def table(self) -> Table:
+        """The target as a table."""
+        if self.opened is not None:
+            return self.opened
+        return self.release.subject.table
+
+    @cached_property
+    def described(self) -> model.TablePolicy | None:
+        """What policy or manifest say of the target, such as hierarchies; read when it is used."""
+        if self.describe is not None:
+            return self.describe()
+        return self.binding.policy if self.binding is not None else None
 
     @cached_property
     def classes(self) -> Classes:
@@ -53,13 +90,103 @@ class AttackInput:
         classes = read_classes(self.release)
         return classes if self.jointly else replace(classes, jointly=None)
 
+    @property
+    def quasi(self) -> tuple[str, ...]:
+        """The quasi-identifiers: as bound, else as policy or manifest say."""
+        if self.binding is not None:
+            return tuple(column.name for column in self.binding.subject.quasi)
+        role = model.ColumnRole.QUASI_IDENTIFIER
+        return self.described.with_role(role) if self.described else ()
+
+    @property
+    def sensitive(self) -> tuple[str, ...]:
+        """The sensitive columns: as bound, else as policy or manifest say."""
+        if self.binding is not None:
+            return tuple(column.name for column in self.binding.subject.sensitive)
+        return self.described.with_role(model.ColumnRole.SENSITIVE) if self.described else ()
+
+    def open_beside(self, source: object) -> Table:
+        """Return a table on the target's engine, where both can be joined."""
+        from discreet.engines.connect import open_table
+        from discreet.engines.scratch import innermost
+
+        if isinstance(source, Table):
+            return source
+        engine = self.table.engine
+        return replace(open_table(source, engine=innermost(engine), **self.reading), engine=engine)
+
+    def open_other(self, source: object) -> Table:
+        """Return a table on an engine of its own, closed with the target."""
+        from discreet.engines.connect import opened_table
+
+        return self.closing.enter_context(opened_table(source))
+
 
 @dataclass(frozen=True)
-class AttackReport:
-    """What all attacks found, worst first, and why others were not tried, by attack."""
+class AttackReport(Result):
+    """What attacks found, worst first; its `to_dict()` holds aggregates only.
+
+    Attributes:
+        findings: The findings; iterating over the report gives them as well.
+        not_tried: Why attacks were not tried, by attack.
+        cautions: What a reader should know, such as that roles of columns were guessed.
+    """
 
     findings: tuple[Finding, ...]
-    not_tried: dict[str, str] = field(default_factory=dict[str, str])
+    not_tried: Mapping[str, str] = field(default_factory=dict[str, str], hash=False)
+    cautions: tuple[str, ...] = ()
+
+    def __iter__(self) -> Iterator[Finding]:
+        return iter(self.findings)
+
+    def __len__(self) -> int:
+        return len(self.findings)
+
+    def __getitem__(self, index: int) -> Finding:
+        return self.findings[index]
+
+    @property
+    def exceeds(self) -> bool:
+        """Whether a finding exceeds its tolerance."""
+        return any(found.exceeds for found in self.findings)
+
+    def to_pandas(self) -> pd.DataFrame:
+        """Return the findings as a data frame, one row each."""
+        import pandas as pd
+
+        return pd.DataFrame([found.to_dict() for found in self.findings])
+
+    def _repr_html_(self) -> str:
+        """Show the findings as a table in a notebook."""
+        heading = ("Attack", "Exposed", "Learned", "Tolerated", "Verdict")
+        rows = [
+            (
+                found.title,
+                format_percent(found.rate),
+                format_percent(found.advantage),
+                "–" if found.tolerance is None else format_percent(found.tolerance),
+                found.verdict,
+            )
+            for found in self.findings
+        ]
+        head = "".join(f"<th>{cell}</th>" for cell in heading)
+        body = "".join(
+            f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in row)}</tr>" for row in rows
+        )
+        notes = [f"Not tried: {name} – {reason}" for name, reason in self.not_tried.items()]
+        lines = "".join(f"<p>{escape(line)}</p>" for line in (*self.cautions, *notes))
+        return f"<table><tr>{head}</tr>{body}</table>{lines}"
+
+
+def run_attack(
+    spec: AttackSpec, given: Any, options: Mapping[str, Any] | None = None
+) -> Sequence[Finding]:
+    """Run one attack on what it is given; an option that is not stated has its default."""
+    values = default_options(spec) if options is None else options
+    # What is opened or drawn from is in `given`.
+    taken = {"seed", "manifest", *(one.name for need in spec.needs for one in INPUTS.get(need, ()))}
+    own = [option for option in spec.options if option.name not in taken]
+    return spec.run(given, **{one.parameter or one.name: values[one.name] for one in own})
 
 
 def attack_all(given: AttackInput) -> AttackReport:
@@ -67,12 +194,12 @@ def attack_all(given: AttackInput) -> AttackReport:
     findings: list[Finding] = []
     reasons: dict[tuple[object, ...], list[str]] = {}
     for spec in ATTACKS.all():
-        if not spec.run_all or spec.run is None:
+        if not spec.run_all:
             continue
         reason = missing_input(spec, given)
         if not reason:
             try:
-                findings += spec.run(given)
+                findings += run_attack(spec, given)
             except DiscreetError as error:
                 reason = str(error)
         if reason:  # attacks that read the same and need the same are named together
@@ -87,6 +214,37 @@ def missing_input(spec: AttackSpec, given: AttackInput) -> str:
         "trial": ("it is for synthetic data (--source and --control)", given.trial is None),
         "known": ("no list of known people was given (--known)", given.known is None),
         "earlier": ("no earlier release (--earlier)", not given.earlier),
-        "sensitive": ("no column is named sensitive", not given.release.subject.sensitive),
+        "sensitive": ("no column is named sensitive", not given.sensitive),
     }
     return next((lacking[need][0] for need in spec.needs if lacking[need][1]), "")
+
+
+def _run_all(given: AttackInput) -> Sequence[Finding]:
+    return attack_all(given).findings
+
+
+ALL = AttackSpec(
+    name="all",
+    summary="every attack that a published table admits, worst finding first",
+    description="""Run every attack that RELEASE admits, and print the worst finding first.
+
+What an attack needs beside the release decides whether it can run: a list of people, earlier
+releases, the source of synthetic data and a control group. What was not tried is said on stderr.
+""",
+    target="release",
+    needs=("known", "earlier", "trial"),
+    run=_run_all,
+    options=(
+        *(replace(option, required=False) for need in INPUTS.values() for option in need),
+        SEED,
+    ),
+    examples=(
+        "discreet attack all released.csv --policy policy.yaml",
+        "discreet attack all released.csv --quasi age,zip --sensitive diagnosis --known voters.csv",
+        (
+            "discreet attack all synthetic.csv --source people.csv --control others.csv "
+            "--sensitive diagnosis"
+        ),
+    ),
+)
+"""All attacks as one: not in the registry, since it finds nothing of its own."""

@@ -10,7 +10,7 @@ from discreet.errors import DiscreetError, InvalidManifest, SourceNotFound
 from discreet.measure.roles import select_table
 from discreet.policy import model
 from discreet.policy.hierarchy import Hierarchy
-from discreet.policy.load import load_policy, parse_policy
+from discreet.policy.load import parse_policy
 from discreet.policy.model import KAnonymity
 
 NAME = "release.json"
@@ -56,9 +56,9 @@ def read_published(path: Path) -> model.TablePolicy:
 
 
 def describe_release(
-    release: str,
+    release: object,
     *,
-    policy: Path | None,
+    policy: model.Policy | None,
     label: str,
     table: str | None = None,
     manifest: Path | None = None,
@@ -67,13 +67,13 @@ def describe_release(
 
     Args:
         release: Where it is; its manifest is looked for beside it.
-        policy: The file of a policy, which wins.
+        policy: The policy, which wins over the manifest.
         label: What the release is called, to find it among the policy's tables.
         table: The table's name in the policy.
         manifest: The manifest, where it stands elsewhere.
     """
     if policy is not None:
-        return select_table(load_policy(policy), label=label, name=table)
+        return select_table(policy, label=label, name=table)
     found = manifest or find_manifest(release)
     return read_published(found) if found is not None else None
 

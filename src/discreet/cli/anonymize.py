@@ -10,7 +10,7 @@ import click
 from click.core import ParameterSource
 
 from discreet.cli import options, output
-from discreet.cli.attacks.findings import print_refusal
+from discreet.cli.findings import print_refusal
 from discreet.cli.release_parameters import SecondsType, ShareType, WeightsType, criteria_options
 from discreet.errors import RiskNotTolerated
 from discreet.policy.model import Utility

@@ -1,16 +1,20 @@
-"""`discreet attack`: the registered attacks, each imported when it runs."""
+"""`discreet attack`: a command for each registered attack, made from its specification."""
 
 from __future__ import annotations
 
-from importlib import import_module
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import click
 
+from discreet.attacks.all_attacks import ALL
+from discreet.attacks.option_values import read_value
+from discreet.attacks.options import attack_options
+from discreet.cli import options, output
+from discreet.cli.findings import finding_options, print_judged
 from discreet.errors import did_you_mean
-from discreet.registry import ATTACKS
-
-ALL = "all"
-ALL_SUMMARY = "every attack that a published table admits, worst finding first"
+from discreet.registry import ATTACKS, AttackSpec, OptionSpec
 
 EPILOG = """\b
 Examples:
@@ -19,6 +23,17 @@ Examples:
   discreet attack tracker --help
 Exit 3 when a finding exceeds the tolerance of the policy or of --tolerance.
 """
+METAVARS = {
+    "amount": "NUMBER",
+    "integer": "N",
+    "names": "A,B,…",
+    "number": "NUMBER",
+    "path": "FILE",
+    "share": "SHARE",
+    "source": "SOURCE",
+    "values": "COLUMN=VALUE,…",
+}
+ARGUMENTS = {"releases": "RELEASES…", "synthetic": "SYNTHETIC", "answers": "SOURCE"}
 
 
 class AttackGroup(click.Group):
@@ -27,37 +42,135 @@ class AttackGroup(click.Group):
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the methods in their order."""
         del ctx
-        return [ALL, *ATTACKS.names()]
+        return [ALL.name, *ATTACKS.names()]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Return the method's command: its own module's, else the one of its specification."""
-        if cmd_name != ALL and cmd_name not in ATTACKS:
+        """Return the command of an attack, made from its specification."""
+        if cmd_name == ALL.name:
+            return make_attack_command(ALL)
+        if cmd_name not in ATTACKS:
             near = did_you_mean(cmd_name, self.list_commands(ctx))
             ctx.fail(f"There is no attack '{cmd_name}'.{near}")
-        if cmd_name == ALL:
-            return _import_command("discreet.cli.attacks.all:command", ALL)
-        spec = ATTACKS.get(cmd_name)
-        if spec.command is not None:
-            return _import_command(spec.command, cmd_name)
-        from discreet.cli.attacks.registered import make_attack_command
-
-        return make_attack_command(spec)
+        return make_attack_command(ATTACKS.get(cmd_name))
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List the methods without importing what runs them."""
         del ctx
-        listed = [(spec.name, spec.summary) for spec in ATTACKS.all()]
+        listed = [(spec.name, spec.summary) for spec in (ALL, *ATTACKS.all())]
         with formatter.section("Methods"):
-            formatter.write_dl([(ALL, ALL_SUMMARY), *listed, *ATTACKS.broken().items()])
-
-
-def _import_command(place: str, name: str) -> click.Command:
-    module, _, attribute = place.partition(":")
-    command: click.Command = getattr(import_module(module), attribute)
-    command.name = name
-    return command
+            formatter.write_dl([*listed, *ATTACKS.broken().items()])
 
 
 @click.group(cls=AttackGroup, epilog=EPILOG, subcommand_metavar="METHOD …")
 def command() -> None:
-    """Play the adversary against a published table or against whatever answers questions."""
+    """Play the adversary against a published table or against an interface that answers questions."""
+
+
+class SpecifiedType(click.ParamType[Any]):
+    """A value that is read as the specification of its option says."""
+
+    name = "text"
+
+    def __init__(self, option: OptionSpec) -> None:
+        self.option = option
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the value as the attack takes it."""
+        try:
+            return read_value(self.option, value)
+        except ValueError as error:
+            self.fail(str(error), param, ctx)
+
+
+def make_attack_command(spec: AttackSpec) -> click.Command:
+    """Return the command of an attack: its target, its options, and where findings go."""
+
+    def run(
+        target: Any = None,
+        *,
+        policy: Path | None,
+        tolerance: float | None,
+        as_json: bool,
+        report: Path | None,
+        **stated: Any,
+    ) -> None:
+        from discreet.api.attack import attack
+        from discreet.writing import require_writable_path
+
+        if report is not None:
+            require_writable_path(report)
+        with output.progress() as progress:
+            found = attack(
+                spec.name,
+                target,
+                policy=policy,
+                tolerance=tolerance,
+                progress=progress,
+                notify=_print_caution,
+                **{name: value for name, value in stated.items() if value is not None},
+            )
+        for name, reason in found.not_tried.items():
+            _print_caution(f"Not tried: {name} – {reason}")
+        print_judged(found, as_json=as_json, report=report, tables=spec.tables)
+
+    decorated: Callable[..., Any] = finding_options(run)
+    for option in reversed(attack_options(spec).values()):
+        decorated = make_option(option)(decorated)
+    if spec.source != "none":
+        decorated = _target_argument(spec)(decorated)
+    return click.command(
+        name=spec.name,
+        help=spec.description or f"{spec.summary[:1].upper()}{spec.summary[1:]}.",
+        epilog=_make_epilog(spec),
+    )(decorated)
+
+
+def make_option(option: OptionSpec) -> Callable[..., Any]:
+    """Return the option of the command line that a specification describes."""
+    names = (f"--{option.name.replace('_', '-')}", option.name)
+    words: dict[str, Any] = {"help": option.summary, "required": option.required}
+    if option.kind == "flag":
+        return click.option(*names, is_flag=True, **words)
+    if option.default is not None:
+        words |= {"default": option.default, "show_default": option.default_text or True}
+    elif option.default_text is not None:
+        words["help"] = f"{option.summary}  [default: {option.default_text}]"
+    metavar = option.metavar or METAVARS.get(option.kind)
+    kind = _option_type(option)
+    return click.option(*names, type=kind, metavar=metavar, multiple=option.repeated, **words)
+
+
+def _option_type(option: OptionSpec) -> click.ParamType[Any]:
+    if option.kind == "choice":
+        return options.SuggestingChoice(list(option.choices))
+    if option.parse is not None or option.kind not in ("integer", "number"):
+        return SpecifiedType(option)
+    least: Any = option.minimum if option.minimum is not None else option.above
+    most: Any = option.maximum if option.maximum is not None else option.below
+    ends = {"min_open": option.above is not None, "max_open": option.below is not None}
+    if option.kind == "integer":
+        return click.IntRange(least, most, **ends)
+    return click.FloatRange(least, most, **ends)
+
+
+def _target_argument(spec: AttackSpec) -> Callable[..., Any]:
+    word = spec.argument or ARGUMENTS.get(spec.target, "RELEASE")
+    is_required = spec.source == "required"
+    return click.argument(
+        "target",
+        metavar=word if is_required else f"[{word}]",
+        nargs=-1 if spec.target == "releases" else 1,
+        required=is_required,
+        callback=options.require_name,
+    )
+
+
+def _make_epilog(spec: AttackSpec) -> str | None:
+    examples = "\n".join(f"  {line}" for line in "\n".join(spec.examples).splitlines())
+    parts = [f"\b\nExamples:\n{examples}"] if spec.examples else []
+    parts += [f"\b\n{spec.notes}"] if spec.notes else []
+    return "\n\n".join(parts) or None
+
+
+def _print_caution(sentence: str) -> None:
+    click.echo(sentence, err=True)

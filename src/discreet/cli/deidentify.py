@@ -10,7 +10,7 @@ import click
 from click.core import ParameterSource
 
 from discreet.cli import options, output
-from discreet.cli.attacks.findings import print_refusal
+from discreet.cli.findings import print_refusal
 from discreet.errors import OutputRefused, RiskNotTolerated, WrongUsage
 from discreet.release.deidentify.record import Deidentified
 from discreet.result import Result

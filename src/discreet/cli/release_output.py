@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from discreet.cli import output
-from discreet.cli.attacks.findings import show_findings
+from discreet.cli.findings import show_findings
 from discreet.release.release import Release
 
 if TYPE_CHECKING:

@@ -322,16 +322,14 @@ def _attack_classes(release: Table, asked: model.TablePolicy) -> list[Finding]:
     """Return what attacks find whose specification says that they are gated."""
     import numpy as np
 
-    from discreet.attacks.all_attacks import AttackInput, missing_input
+    from discreet.attacks.all_attacks import AttackInput, missing_input, run_attack
 
     bound = bind_roles(release, policy=policy_of_release(asked))
-    given = AttackInput(
-        release=bound, rng=np.random.default_rng(), described=bound.policy, jointly=False
-    )
+    given = AttackInput(rng=np.random.default_rng(), binding=bound, jointly=False)
     findings: list[Finding] = []
     for spec in ATTACKS.all():
-        if spec.gated and spec.run is not None and not missing_input(spec, given):
-            findings += spec.run(given)
+        if spec.gated and not missing_input(spec, given):
+            findings += run_attack(spec, given)
     return findings
 
 

@@ -68,10 +68,10 @@ def spoil(people: dict[str, list]) -> dict[str, list]:
 def fuzzily(release, people, on, **options):
     released = open_table(pa.table(release))
     known = open_table(pa.table(people), engine=released.engine)
-    wish = make_linkage_spec(
+    joined = make_linkage_spec(
         released, known, on=on, truth="who" if "who" in release else None, sensitive=["zip"]
     )
-    return link_fuzzily(released, known, wish=wish, rng=np.random.default_rng(1), **options)
+    return link_fuzzily(released, known, joined=joined, rng=np.random.default_rng(1), **options)
 
 
 @pytest.mark.statistics

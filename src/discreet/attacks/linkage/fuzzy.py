@@ -40,7 +40,7 @@ def link_fuzzily(
     release: Table,
     people: Table,
     *,
-    wish: LinkageSpec,
+    joined: LinkageSpec,
     threshold: float = 0.9,
     rng: np.random.Generator,
 ) -> Finding:
@@ -50,15 +50,18 @@ def link_fuzzily(
     differ for one person. A link is claimed when its chance reaches `threshold` and it is the best of
     both sides; people with two equally good rows are not linked.
     """
-    mine = _fetch_columns(people, list(wish.on), wish.identity and wish.identity[0], wish.name)
+    mine = _fetch_columns(
+        people, list(joined.on), joined.identity and joined.identity[0], joined.name
+    )
     theirs = _fetch_columns(
-        release, list(wish.on.values()), wish.identity and wish.identity[1], *wish.sensitive
+        release, list(joined.on.values()), joined.identity and joined.identity[1], *joined.sensitive
     )
     for table, columns in ((people, mine), (release, theirs)):
         if not len(next(iter(columns.values()))):
             raise EmptySource(f"{table.label} has no rows. Name a table with people in it.")
     sides = [
-        _align_columns(mine[known], theirs[released], known) for known, released in wish.on.items()
+        _align_columns(mine[known], theirs[released], known)
+        for known, released in joined.on.items()
     ]
     found = score_record_pairs(
         [side[0] for side in sides],
@@ -66,7 +69,7 @@ def link_fuzzily(
         rng=rng,
     )
     links = _choose_links(found, threshold)
-    return _build_finding(release, people, wish, found, links, mine, theirs, threshold=threshold)
+    return _build_finding(release, people, joined, found, links, mine, theirs, threshold=threshold)
 
 
 def _fetch_columns(
@@ -121,7 +124,7 @@ def _choose_links(found: Scored, threshold: float) -> Links:
 def _build_finding(
     release: Table,
     people: Table,
-    wish: LinkageSpec,
+    joined: LinkageSpec,
     found: Scored,
     links: Links,
     mine: dict[str, ArrowArray],
@@ -131,23 +134,23 @@ def _build_finding(
 ) -> Finding:
     size, rows = len(next(iter(mine.values()))), len(next(iter(theirs.values())))
     claimed = len(links.people)
-    by = join_names(list(wish.on))
+    by = join_names(list(joined.on))
     are = "is" if claimed == 1 else "are"
     verdict = (
         f"{claimed:,} of {format_count(size, 'person', 'people')} in {people.label} {are} linked to one row "
         f"of {release.label} by {by}, typos and missing values allowed"
     )
     details: dict[str, Any] = {
-        "on": list(wish.on.values()),
+        "on": list(joined.on.values()),
         "rows": rows,
         "threshold": threshold,
         "likely_pairs": int((found.chances >= threshold).sum()),
         "linked": claimed,
     }
     correct = control = None
-    if wish.identity is not None:
+    if joined.identity is not None:
         checked = _check_against_truth(
-            links, mine[wish.identity[0]], theirs[wish.identity[1]], found, threshold
+            links, mine[joined.identity[0]], theirs[joined.identity[1]], found, threshold
         )
         correct = checked.pop("correct")
         details |= checked
@@ -162,12 +165,12 @@ def _build_finding(
         claimed=claimed,
         correct=correct,
         knowledge=f"{by} of a person, about as {people.label} lists them; mistakes do no harm.",
-        remedy=f"Publish {join_names(list(wish.on.values()))} coarser or not at all; typos protect nobody.",
+        remedy=f"Publish {join_names(list(joined.on.values()))} coarser or not at all; typos protect nobody.",
         baseline=1 / rows,
         control=control,
         certainty=float(links.chances.mean()) if claimed else None,
         details=details,
-        example=_build_example(release, wish, links, mine, theirs),
+        example=_build_example(release, joined, links, mine, theirs),
     )
 
 
@@ -199,7 +202,7 @@ def _check_against_truth(
 
 def _build_example(
     release: Table,
-    wish: LinkageSpec,
+    joined: LinkageSpec,
     links: Links,
     mine: dict[str, ArrowArray],
     theirs: dict[str, ArrowArray],
@@ -208,7 +211,7 @@ def _build_example(
     if not len(links.people):
         return []
     differing = np.zeros(len(links.people), np.bool_)
-    for known, released in wish.on.items():
+    for known, released in joined.on.items():
         sides = [
             pc.utf8_lower(text_of(column)).take(pa.array(places))
             for column, places in ((mine[known], links.people), (theirs[released], links.rows))
@@ -217,12 +220,12 @@ def _build_example(
         differing |= ~same
     index = int(np.argmax(differing))
     person, row = int(links.people[index]), int(links.rows[index])
-    who = mine[wish.name][person].as_py() if wish.name else None
-    known = [f"{name} {mine[name][person].as_py()}" for name in wish.on]
-    there = [f"{name} {theirs[name][row].as_py()}" for name in wish.on.values()]
+    who = mine[joined.name][person].as_py() if joined.name else None
+    known = [f"{name} {mine[name][person].as_py()}" for name in joined.on]
+    there = [f"{name} {theirs[name][row].as_py()}" for name in joined.on.values()]
     told = [
         f"Known: {who or 'somebody'} has {', '.join(known)}.",
         f"In {release.label}: {', '.join(there)}; the same person with {format_percent(float(links.chances[index]))}.",
     ]
-    told += [f"{name}: {theirs[name][row].as_py()}." for name in wish.sensitive]
+    told += [f"{name}: {theirs[name][row].as_py()}." for name in joined.sensitive]
     return told

@@ -33,10 +33,10 @@ EXAMPLES = (
 def _run(
     given: AttackInput,
     *,
-    rules_out: int | None = None,
-    knows: tuple[str, ...] = (),
-    sure: float = 0.9,
-    person: dict[str, str] | None = None,
+    rules_out: int | None,
+    knows: tuple[str, ...],
+    sure: float,
+    person: dict[str, str] | None,
 ) -> Sequence[Finding]:
     from discreet.attacks.classes.background import find_all, find_one
 
@@ -72,8 +72,7 @@ SPEC = AttackSpec(
             "sure",
             "share",
             "How sure the adversary must be of the truth for a person to count.",
-            default=0.9,
-            default_text="90%",
+            default="90%",
         ),
         PERSON,
     ),

@@ -19,9 +19,7 @@ guessing about everybody is right. Several sensitive columns are guessed alone a
 """
 
 
-def _run(
-    given: AttackInput, *, sure: float = 0.9, person: dict[str, str] | None = None
-) -> Sequence[Finding]:
+def _run(given: AttackInput, *, sure: float, person: dict[str, str] | None) -> Sequence[Finding]:
     from discreet.attacks.classes.inference import find_inference
     from discreet.attacks.classes.person import find_person
 
@@ -41,8 +39,7 @@ SPEC = AttackSpec(
             "sure",
             "share",
             "How sure the adversary must be before it says anything.",
-            default=0.9,
-            default_text="90%",
+            default="90%",
         ),
         PERSON,
     ),

@@ -34,8 +34,8 @@ def _parse_distance(text: str) -> tuple[float | None, float | None]:
 def _run(
     given: AttackInput,
     *,
-    within: tuple[float | None, float | None] | None = None,
-    level: int = 1,
+    within: tuple[float | None, float | None] | None,
+    level: int,
 ) -> Sequence[Finding]:
     from discreet.attacks.classes.similarity import Within, find_similarity
 

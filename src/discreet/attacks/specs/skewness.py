@@ -19,7 +19,7 @@ as the whole table, and all as one not.
 """
 
 
-def _run(given: AttackInput, *, shift: float = 0.3) -> Sequence[Finding]:
+def _run(given: AttackInput, *, shift: float) -> Sequence[Finding]:
     from discreet.attacks.classes.skewness import find_skewness
 
     return [find_skewness(columns, shift=shift) for columns in given.classes.all]
@@ -36,8 +36,7 @@ SPEC = AttackSpec(
             "shift",
             "share",
             "How much the belief in a person's true value must rise to count.",
-            default=0.3,
-            default_text="30%",
+            default="30%",
         ),
     ),
     run=_run,

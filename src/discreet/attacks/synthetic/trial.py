@@ -14,7 +14,7 @@ from sqlglot import exp
 
 from discreet.engines.connect import open_table
 from discreet.engines.engine import Kind, Table
-from discreet.errors import EmptySource, WrongUsage
+from discreet.errors import EmptySource, UnknownColumn, WrongUsage, did_you_mean
 from discreet.measure.roles import require_column
 from discreet.sql import build
 
@@ -92,9 +92,16 @@ class SyntheticTrial:
     label: str
 
     def positions(self, names: Sequence[str]) -> list[int]:
-        """Return where the named features are."""
-        known = [feature.name for feature in self.features]
-        return [known.index(name) for name in names]
+        """Return where the named features are.
+
+        Raises:
+            UnknownColumn: One of them is not in all three tables.
+        """
+        for name in names:
+            if name not in self.names:
+                near = did_you_mean(name, self.names)
+                raise UnknownColumn(f"Column '{name}' is not in all three tables.{near}")
+        return [self.names.index(name) for name in names]
 
     @property
     def names(self) -> tuple[str, ...]:

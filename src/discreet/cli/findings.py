@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from discreet.attacks.all_attacks import AttackReport
 from discreet.attacks.finding import Finding
+from discreet.attacks.option_values import read_share
 from discreet.cli import output
 from discreet.errors import RiskNotTolerated
+from discreet.registry import DetailTable
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -31,18 +34,14 @@ class ToleranceType(click.ParamType[float]):
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
     ) -> float:
         """Return the share as a number from 0 to 1."""
-        text = str(value).strip()
         try:
-            share = float(text[:-1]) / 100 if text.endswith("%") else float(text)
-        except ValueError:
-            share = -1.0
-        if not 0 <= share <= 1:
-            self.fail(f"'{value}' is no share. Write 0.05 or 5%.", param, ctx)
-        return share
+            return read_share(value)
+        except ValueError as error:
+            self.fail(str(error), param, ctx)
 
 
 def finding_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options that say what is tolerated and where findings go: `judge_and_print` takes them."""
+    """Add the options that say what is tolerated and where findings go: `print_judged` takes them."""
     for option in (
         click.option(
             "--json", "as_json", is_flag=True, help="Print the findings as a JSON list, only that."
@@ -70,36 +69,27 @@ def finding_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return command
 
 
-def tolerance_of(
-    policy: Path | None, *, tolerance: float | None, table: str | None, label: str
-) -> Mapping[str, float]:
-    """Return what is tolerated: the option, else the policy's table; nothing said is empty."""
-    from discreet.policy.attack_tolerance import DEFAULT
-
-    if tolerance is not None:
-        return {DEFAULT: tolerance}
-    if policy is None:
-        return {}
-    from discreet.measure.roles import select_table
-    from discreet.policy.load import load_policy
-
-    return select_table(load_policy(policy), label=label, name=table).tolerance
-
-
-def judge_and_print(
-    findings: Sequence[Finding],
-    *,
-    tolerance: Mapping[str, float],
-    as_json: bool,
-    report: Path | None,
+def print_judged(
+    found: AttackReport, *, as_json: bool, report: Path | None, tables: Sequence[DetailTable]
 ) -> None:
-    """Judge, write and print findings, worst first; exit 3 when one exceeds its tolerance."""
-    from discreet.attacks.finding import judge, worst_first
-
-    judged = worst_first([judge(found, tolerance) for found in findings])
-    print_findings(judged, as_json=as_json, report=report)
-    if any(found.exceeds for found in judged):
+    """Write and print the findings of attacks; exit 3 when one exceeds its tolerance."""
+    if not as_json:
+        for table in tables:
+            _show_detail_table(table, found)
+    print_findings(found.findings, as_json=as_json, report=report)
+    if found.exceeds:
         raise click.exceptions.Exit(NOT_SAFE_ENOUGH)
+
+
+def _show_detail_table(table: DetailTable, found: AttackReport) -> None:
+    for one in found:
+        rows = [
+            [format(record[key], form) for key, (_, form) in table.columns.items()]
+            for record in one.details.get(table.key, ())
+        ]
+        if rows:
+            header = [heading for heading, _ in table.columns.values()]
+            output.print_table(output.console(), table.title, header, rows, texts=())
 
 
 def print_findings(findings: Sequence[Finding], *, as_json: bool, report: Path | None) -> None:
@@ -110,8 +100,8 @@ def print_findings(findings: Sequence[Finding], *, as_json: bool, report: Path |
         write_findings_report(findings, report)
     if as_json:
         is_unicode = str(getattr(sys.stdout, "encoding", None)).lower().startswith("utf")
-        told = [found.to_dict() for found in findings]
-        click.echo(json.dumps(told, indent=2, ensure_ascii=not is_unicode))
+        listed = [found.to_dict() for found in findings]
+        click.echo(json.dumps(listed, indent=2, ensure_ascii=not is_unicode))
     else:
         show_finding_list(findings, output.console())
     if report is not None:
@@ -119,7 +109,7 @@ def print_findings(findings: Sequence[Finding], *, as_json: bool, report: Path |
 
 
 def print_refusal(refusal: RiskNotTolerated, *, as_json: bool, report: Path | None) -> None:
-    """Tell what kept a release back: its findings are all that is written."""
+    """Print what kept a release back: its findings are all that is written."""
     print_findings(refusal.findings, as_json=as_json, report=report)
 
 
@@ -148,23 +138,23 @@ def finding_facts(found: Finding) -> list[str]:
     from discreet.formatting import format_percent
 
     low, high = (format_percent(end) for end in found.interval)
-    told = [
+    facts = [
         f"exposed {format_percent(found.rate)} of {found.targets:,} (95 % interval {low} to {high})"
     ]
     if found.correct is not None:
-        told.append(f"{found.correct:,} of {found.claimed:,} claims right")
+        facts.append(f"{found.correct:,} of {found.claimed:,} claims right")
     shares = {
         "guessing without it reaches": found.baseline,
         "on people who are not in it": found.control,
         "the adversary's certainty": found.certainty,
         "tolerated": found.tolerance,
     }
-    told += [
+    facts += [
         f"{words} {format_percent(share)}" for words, share in shares.items() if share is not None
     ]
     if found.queries:
-        told.append(f"{found.queries:,} questions")
-    return told
+        facts.append(f"{found.queries:,} questions")
+    return facts
 
 
 def show_findings(findings: Sequence[Finding], accepted: str | None, to: Console) -> None:
