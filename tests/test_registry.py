@@ -2,20 +2,58 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner, Result
 
+import discreet
 from discreet import registry
+from discreet.cli.command import cli
 from discreet.errors import BrokenExtension, WrongUsage
 from discreet.registry import ATTACKS
 
 SOUND = """
-from discreet.registry import AttackSpec
+from discreet.registry import AttackSpec, OptionSpec
 
-SPEC = AttackSpec(name="rounding", summary="sums of rounded numbers", target="release")
-OTHER = AttackSpec(name="misnamed", summary="another name than its entry point", target="release")
+
+def run(given, *, step):
+    from discreet.attacks.finding import make_finding
+
+    return [
+        make_finding(
+            "rounding",
+            target=given.label,
+            verdict=f"Numbers are multiples of {step}.",
+            targets=4,
+            exposed=3,
+            knowledge="the step.",
+            remedy="another step.",
+            details={"step": step},
+        )
+    ]
+
+
+SPEC = AttackSpec(
+    name="rounding",
+    summary="sums of rounded numbers",
+    target="release",
+    run=run,
+    options=(OptionSpec("step", "integer", "The step of rounding.", default=5, minimum=1),),
+    run_all=True,
+    examples=("discreet attack rounding sums.csv --step 10",),
+)
+OTHER = AttackSpec(
+    name="misnamed", summary="another name than its entry point", target="release", run=run
+)
+"""
+POLICY = """
+tables:
+  sums:
+    tolerance: {rounding: 10%}
+    columns: {town: quasi-identifier, sum: sensitive}
 """
 
 
@@ -50,6 +88,49 @@ def test_an_attack_of_an_installed_package_is_found(install):
     assert ATTACKS.names()[-1] == "rounding"
     assert ATTACKS.get("rounding").summary == "sums of rounded numbers"
     assert ATTACKS.all()[-1].name == "rounding"
+
+
+@pytest.fixture
+def sums(install, tmp_path: Path) -> Path:
+    """An installed attack called rounding, and a table to attack with its policy."""
+    install("sound", SOUND, rounding="sound:SPEC")
+    (tmp_path / "policy.yaml").write_text(POLICY, "utf-8")
+    table = tmp_path / "sums.csv"
+    table.write_text("town,sum\nx,10\nx,20\ny,30\ny,40\n", "utf-8")
+    return table
+
+
+def run_attack_command(*words: object) -> Result:
+    return CliRunner().invoke(cli, ["attack", *map(str, words)])
+
+
+def test_an_installed_attack_has_a_command_with_its_options(sums: Path):
+    shown = run_attack_command("rounding", "--help").output
+    assert "The step of rounding.  [default: 5; x>=1]" in shown
+    assert "--tolerance SHARE" in shown
+    ran = run_attack_command("rounding", sums, "--quasi", "town", "--step", 10, "--json")
+    (found,) = json.loads(ran.stdout)
+    assert (found["attack"], found["details"]) == ("rounding", {"step": 10})
+
+
+def test_the_tolerance_of_an_installed_attack_is_stated_by_a_policy(sums: Path):
+    policy = sums.with_name("policy.yaml")
+    assert run_attack_command("rounding", sums, "--policy", policy).exit_code == 3
+    policy.write_text(POLICY.replace("10%", "90%"), "utf-8")
+    assert run_attack_command("rounding", sums, "--policy", policy).exit_code == 0
+
+
+def test_an_installed_attack_is_one_of_all(sums: Path):
+    ran = run_attack_command("all", sums, "--policy", sums.with_name("policy.yaml"), "--json")
+    assert ran.exit_code == 3
+    assert "rounding" in {found["attack"] for found in json.loads(ran.stdout)}
+
+
+def test_an_installed_attack_is_called_from_python(sums: Path):
+    assert discreet.attack.names()["rounding"] == "sums of rounded numbers"
+    found = discreet.attack("rounding", sums, quasi=["town"], step=2, tolerance="10%")
+    assert (found[0].details["step"], found.exceeds) == (2, True)
+    assert "rounding" in {one.attack for one in discreet.attack.all(sums, quasi=["town"])}
 
 
 def test_names_of_packages_are_known_without_importing_them(install):

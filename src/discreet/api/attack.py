@@ -175,8 +175,10 @@ class AttackRequest:
             return {DEFAULT: stated}
         found: Mapping[str, float] = {}
         if self.policy is not None:
-            name = options.get("table") if self.spec.target != "mechanism" else None
-            found = select_table(self.policy, label=given.label, name=name).tolerance
+            name, label = options.get("table"), given.label
+            if self.spec.target == "mechanism":  # whose `table` is a source of its own
+                name, label = None, label or _name_source(name)
+            found = select_table(self.policy, label=label, name=name).tolerance
         return found or ({DEFAULT: 0.0} if self.spec.tests_claim else {})
 
 
@@ -275,8 +277,8 @@ class OpenedTarget:
         )
 
     def _open_nothing(self) -> AttackInput:
-        named = self.request.target if self.request.target is not None else ""
-        return self._make_input(label=_name_source(named or self.options.get("table") or ""))
+        named = self.request.target
+        return self._make_input(label="" if named is None else _name_source(named))
 
     def _open_questions(self) -> QuestionInput:
         from discreet.attacks.questions.input import QuestionInput, make_rules
