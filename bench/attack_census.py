@@ -31,8 +31,8 @@ def draw_people(count: int, folder: Path) -> Path:
 
 def measure_census() -> FigureTable:
     """Return the shares of people that are certain, guaranteed and matched, by block."""
-    from discreet.attack.census.marginals import tabulate_marginals
-    from discreet.attack.census.reconstruct import reconstruct_block
+    from discreet.attacks.census.marginals import tabulate_marginals
+    from discreet.attacks.census.reconstruct import reconstruct_block
 
     lines: list[tuple[str, ...]] = []
     with TemporaryDirectory() as name:

@@ -53,11 +53,13 @@ PUBLIC = [
     *(getattr(discreet.epsilon, name) for name in discreet.epsilon.__all__),
     *(getattr(Curator, name) for name in ("ask", "budget", "explain", "limits", "register")),
     *(getattr(discreet.policy, name) for name in discreet.policy.__all__ if name.islower()),
+    discreet.attack.all,
+    discreet.attack.names,
     serve,
 ]
 
 
-@pytest.mark.parametrize("function", PUBLIC, ids=lambda function: function.__qualname__)
+@pytest.mark.parametrize("function", PUBLIC, ids=lambda one: getattr(one, "__qualname__", None))
 def test_a_public_function_shows_an_example_and_types_its_arguments(function: Callable[..., Any]):
     assert ">>> " in (inspect.getdoc(function) or "")
     signature = inspect.signature(function)
