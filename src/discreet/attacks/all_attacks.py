@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from discreet.attacks.finding import Finding, worst_first
 from discreet.attacks.options import INPUTS, SEED, default_options
 from discreet.engines.engine import Table
-from discreet.errors import Bug, DiscreetError
+from discreet.errors import Bug, DiscreetError, WrongUsage
 from discreet.formatting import format_percent
 from discreet.policy import model
 from discreet.registry import ATTACKS, AttackSpec
@@ -104,6 +104,53 @@ class AttackInput:
         if self.binding is not None:
             return tuple(column.name for column in self.binding.subject.sensitive)
         return self.described.with_role(model.ColumnRole.SENSITIVE) if self.described else ()
+
+    def choose_sensitive(self, named: Sequence[str] | None) -> tuple[str, ...]:
+        """Return the columns to learn: those named, else the sensitive ones.
+
+        Raises:
+            WrongUsage: There is none.
+        """
+        found = tuple(named) if named is not None else self.sensitive
+        if not found:
+            raise WrongUsage(
+                "Say what is to be learned: --sensitive diagnosis, or a policy with a sensitive "
+                "column."
+            )
+        return found
+
+    def choose_join_columns(
+        self, people: Table, named: Sequence[str] | None, *, hidden: Sequence[str]
+    ) -> dict[str, str]:
+        """Return the released column of each column of `people` by which they are found.
+
+        It is what the user names, else the quasi-identifiers, else all columns that the list and
+        every release share, without `hidden` ones.
+
+        Raises:
+            WrongUsage: There is none.
+        """
+        releases = (self.table, *self.earlier)
+        if named is not None:
+            pairs = [each.partition("=") for each in named]
+            return {mine: theirs or mine for mine, _, theirs in pairs}
+        if self.binding is not None:  # one of all attacks, where the list may have other columns
+            return {
+                name: name
+                for name in self.quasi
+                if people.column(name) and any(release.column(name) for release in releases)
+            }
+        shared = self.quasi or [
+            column.name
+            for column in people.columns
+            if column.name not in hidden and all(each.column(column.name) for each in releases)
+        ]
+        if not shared:
+            raise WrongUsage(
+                f"{people.label} shares no column with all releases. Say which columns belong "
+                "together: --on age,zip=postcode."
+            )
+        return {name: name for name in shared}
 
     def open_beside(self, source: object) -> Table:
         """Return a table on the target's engine, where both can be joined."""

@@ -29,17 +29,16 @@ def _run(
     control: object,
 ) -> Sequence[Finding]:
     from discreet.attacks.manifest import hierarchies_of, promised_k
-    from discreet.attacks.releases.columns import choose_join_columns, choose_sensitive
     from discreet.attacks.releases.composition import Thresholds, find_composition, list_shared
 
     if given.known is None:
         return ()
     tables = (given.table, *given.earlier)
-    learned = given.sensitive if given.binding else choose_sensitive(given, sensitive)
+    learned = given.sensitive if given.binding else given.choose_sensitive(sensitive)
     return find_composition(
         given.known,
         tables,
-        on=choose_join_columns(given, given.known, given.on, hidden=learned),
+        on=given.choose_join_columns(given.known, given.on, hidden=learned),
         sensitive=learned,
         kept=joined_by or [name for name in list_shared(tables) if name not in given.quasi],
         thresholds=Thresholds(k=promised_k(given.described), sure=sure),

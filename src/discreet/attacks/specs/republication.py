@@ -30,15 +30,14 @@ def _run(
     control: object,
 ) -> Sequence[Finding]:
     from discreet.attacks.manifest import hierarchies_of
-    from discreet.attacks.releases.columns import choose_join_columns, choose_sensitive
     from discreet.attacks.releases.republication import find_republication
 
     people = [given.open_beside(each) for each in known]
-    learned = choose_sensitive(given, sensitive)
+    learned = given.choose_sensitive(sensitive)
     return find_republication(
         people,
         (given.table, *given.earlier),
-        on=choose_join_columns(given, people[0], on, hidden=(*learned, name or "")),
+        on=given.choose_join_columns(people[0], on, hidden=(*learned, name or "")),
         sensitive=learned,
         name=name,
         control=given.open_beside(control) if control is not None else None,
