@@ -205,14 +205,14 @@ class OpenedTarget:
         return openers[self.request.spec.target]()
 
     @property
-    def _rng(self) -> np.random.Generator:
+    def _random_generator(self) -> np.random.Generator:
         import numpy as np
 
         return np.random.default_rng(self.options.get("seed"))
 
     def _make_input(self, **parts: Any) -> AttackInput:
         clock = None if self.request.spec.name == ALL.name else perf_counter
-        return AttackInput(rng=self._rng, closing=self.closing, clock=clock, **parts)
+        return AttackInput(rng=self._random_generator, closing=self.closing, clock=clock, **parts)
 
     def _open_release(self) -> AttackInput:
         from discreet.attacks.classes.histograms import opened_release
@@ -245,14 +245,16 @@ class OpenedTarget:
         if self.request.target is None:
             return self._make_input()
         opened = self._enter_table(self.request.target)
-        return self._with_inputs(self._make_input(opened=opened, **self._description(opened)))
+        return self._with_inputs(
+            self._make_input(opened=opened, **self._label_and_description(opened))
+        )
 
     def _open_releases(self) -> AttackInput:
         target = self.request.target
         several: Sequence[object] = target if isinstance(target, (list, tuple)) else (target,)  # pyright: ignore[reportUnknownVariableType]
         opened = self._enter_table(several[0])
         how = {name: self.options[name] for name in ("delimiter", "encoding")}
-        given = self._make_input(opened=opened, reading=how, **self._description(opened))
+        given = self._make_input(opened=opened, reading=how, **self._label_and_description(opened))
         others = tuple(given.open_beside(each) for each in several[1:])
         return replace(self._with_inputs(given), earlier=others)
 
@@ -286,7 +288,7 @@ class OpenedTarget:
         self._require_plain_options()
         policy, target = self.request.policy, self.request.target
         table = self._enter_table(target)
-        name, rng = self.options["table"], self._rng
+        name, rng = self.options["table"], self._random_generator
         rules = make_rules(table, self.options)
         return QuestionInput(
             table=table,
@@ -310,7 +312,7 @@ class OpenedTarget:
             )
         )
 
-    def _description(self, opened: Table) -> dict[str, Any]:
+    def _label_and_description(self, opened: Table) -> dict[str, Any]:
         target, policy = self.request.target, self.request.policy
         first = target[0] if isinstance(target, (list, tuple)) else target  # pyright: ignore[reportUnknownVariableType]
 

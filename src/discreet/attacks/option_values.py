@@ -75,11 +75,11 @@ def read_option(option: OptionSpec, value: object) -> Any:
     if option.repeated:
         several = isinstance(value, (tuple, list))
         items: tuple[object, ...] = tuple(value) if several else (value,)  # pyright: ignore[reportUnknownArgumentType, reportArgumentType]
-        return tuple(read_value(option, item) for item in items)
-    return read_value(option, value)
+        return tuple(read_single_value(option, item) for item in items)
+    return read_single_value(option, value)
 
 
-def read_value(option: OptionSpec, value: object) -> Any:
+def read_single_value(option: OptionSpec, value: object) -> Any:
     """Return one value of an option, which may have several."""
     if option.kind in ("source", "path") and isinstance(value, str) and not value:
         raise ValueError("The name is empty.")  # such as that of an unset variable
@@ -110,7 +110,7 @@ def _read_number(option: OptionSpec, value: object) -> float:
     return exact
 
 
-def _same(value: object) -> object:
+def _keep_value(value: object) -> object:
     return value
 
 
@@ -122,7 +122,7 @@ READERS: Mapping[str, Callable[[object], Any]] = {
     "values": read_values,
     "amount": read_amount,
     "flag": bool,
-    "source": _same,
+    "source": _keep_value,
     "path": lambda value: Path(str(value)),
 }
 

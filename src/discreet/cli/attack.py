@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from discreet.attacks.all_attacks import ALL
-from discreet.attacks.option_values import read_value
+from discreet.attacks.option_values import read_single_value
 from discreet.attacks.options import attack_options
 from discreet.cli import options, output
 from discreet.cli.findings import finding_options, print_judged
@@ -77,7 +77,7 @@ class SpecifiedType(click.ParamType[Any]):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Return the value as the attack takes it."""
         try:
-            return read_value(self.option, value)
+            return read_single_value(self.option, value)
         except ValueError as error:
             self.fail(str(error), param, ctx)
 
