@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import settings
 
-from discreet.engines.duckdb import DuckDB
+from discreet.registry import ENGINES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -105,24 +105,27 @@ def spark_engine() -> Iterator[Engine]:
     engine.close()
 
 
-ENGINES = (
-    "duckdb",
-    pytest.param("postgresql", marks=pytest.mark.postgres),
-    pytest.param("spark", marks=[pytest.mark.spark, pytest.mark.xdist_group("spark")]),
-)
+MARKS = {
+    "postgresql": [pytest.mark.postgres],
+    "spark": [pytest.mark.spark, pytest.mark.xdist_group("spark")],
+}
 
 
-@pytest.fixture(params=ENGINES)
+@pytest.fixture(params=[pytest.param(name, marks=MARKS.get(name, ())) for name in ENGINES.names()])
 def any_engine(request: pytest.FixtureRequest) -> Iterator[Engine]:
-    """Each engine in turn; a test that asks for it must hold on all of them."""
-    if request.param == "spark":
+    """Each engine in turn; a test that asks for it must hold on all of them.
+
+    That of an installed package runs at the address in `DISCREET_ENGINE_NAME`.
+    """
+    name = request.param
+    if name == "spark":
         yield request.getfixturevalue("spark_engine")
         return
-    if request.param == "postgresql":
-        from discreet.engines.postgres import PostgreSQL
-
-        engine: Engine = PostgreSQL(request.getfixturevalue("postgres_url"))
-    else:
-        engine = DuckDB()
+    own = {"duckdb": "", "postgresql": "postgres_url"}
+    fixture = own.get(name)
+    address = request.getfixturevalue(fixture) if fixture else fixture
+    engine = ENGINES.get(name).start(
+        os.environ[f"DISCREET_ENGINE_{name.upper()}"] if address is None else address
+    )
     yield engine
     engine.close()

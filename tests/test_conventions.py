@@ -115,6 +115,21 @@ def test_no_file_names_a_registry_of_packages():
     assert found == []
 
 
+def test_engines_are_asked_for_what_they_can_do_not_which_one_they_are():
+    classes = {"DuckDB", "DuckDBReader", "PostgreSQL", "Spark"}
+    found = [
+        f"{path.relative_to(PACKAGE)}:{node.lineno}"
+        for path in MODULES
+        if "engines" not in path.relative_to(PACKAGE).parts
+        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        if isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Name)
+        and node.func.id == "isinstance"
+        and {name.id for name in ast.walk(node.args[1]) if isinstance(name, ast.Name)} & classes
+    ]
+    assert found == []
+
+
 def test_nothing_is_left_to_do_later():
     later = re.compile(r"\b(TO" + r"DO|FIX" + r"ME|XX" + r"X)\b")
     found = [

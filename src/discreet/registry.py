@@ -321,6 +321,54 @@ class MethodSpec:
 
 
 @dataclass(frozen=True)
+class EngineSpec:
+    """An engine: the addresses of its tables, and how they are opened, written and served.
+
+    A package adds one by an implementation of `discreet.engines.engine.Engine`, and offers its
+    specification in the group of entry points `discreet.engines`. Functions import heavy libraries
+    themselves, and are called with addresses of the engine's own schemes only. An engine is finished
+    when it passes `tests/contracts/test_engine_contract.py`.
+
+    Attributes:
+        name: The name that its `Engine` has.
+        title: What messages call it.
+        schemes: What its addresses begin with, such as `postgresql://`; none for files and frames.
+        extra: What `pip install 'discreet[…]'` adds for it.
+        start: Takes an address without a table, and returns an `Engine`.
+        open_table: Takes an address, `table` and `engine`, each a name or an engine or None, and returns a
+            `Table`, on that engine where one was given.
+        table_name: Returns the table that an address names, None if it names a database.
+        list_tables: Returns the tables at an address; None where each address names a table.
+        names_schemas: Whether questions name a table with its schema where that is not the usual one.
+        physical_name: Where a served table is whose address a policy names; None where the name of the table
+            in the policy says it.
+        is_frame: Whether an object in Python is a table of this engine.
+        open_frame: Takes such an object and `engine`, and returns a `Table`.
+        parse_target: Takes an address and `force`, refuses a table that cannot be written, and returns a
+            `TableTarget` of `discreet.engines.engine`.
+        serve: Takes an address and `result_bytes`, and returns a `Database` of
+            `discreet.engines.databases.database`.
+        position: Its place in lists.
+    """
+
+    name: str
+    title: str
+    start: Callable[[str], Any]
+    schemes: tuple[str, ...] = ()
+    extra: str | None = None
+    open_table: Callable[..., Any] | None = None
+    table_name: Callable[[str], str | None] = lambda _: None
+    list_tables: Callable[[str], list[str]] | None = None
+    names_schemas: bool = False
+    physical_name: Callable[[str], tuple[str, ...]] | None = None
+    is_frame: Callable[[object], bool] = lambda _: False
+    open_frame: Callable[..., Any] | None = None
+    parse_target: Callable[..., Any] | None = None
+    serve: Callable[..., Any] | None = None
+    position: int = LAST
+
+
+@dataclass(frozen=True)
 class ExtensionRegistry(Generic[Spec]):
     """Everything of one kind, by name: what discreet has, and what installed packages add.
 
@@ -455,6 +503,27 @@ METHODS: ExtensionRegistry[MethodSpec] = ExtensionRegistry(
 FORMATS: ExtensionRegistry[FormatSpec] = ExtensionRegistry(
     "discreet.formats", "file format", FormatSpec, package="discreet.engines.formats"
 )
+
+
+ENGINES: ExtensionRegistry[EngineSpec] = ExtensionRegistry(
+    "discreet.engines", "engine", EngineSpec, package="discreet.engines.specs"
+)
+
+
+def find_engine(source: object) -> EngineSpec | None:
+    """Return the engine of an address, None for files and for what is no address.
+
+    Raises:
+        BrokenExtension: The package that offers it cannot be used.
+    """
+    text = str(source) if isinstance(source, (str, Path)) else ""
+    scheme, colon, _ = text.partition(":")
+    if not colon:
+        return None
+    if scheme in ENGINES:
+        ENGINES.get(scheme)  # a package that cannot be imported says so
+    every = (*ENGINES.own(), *ENGINES.all())
+    return next((spec for spec in every if text.startswith(spec.schemes)), None)
 
 
 def find_format(suffix: str) -> FormatSpec | None:

@@ -67,6 +67,5 @@ class CancelToken:
                 if not self._engines:
                     return
                 for engine in self._engines:
-                    # Spark cannot stop one of its sessions' queries alone.
-                    getattr(engine, "interrupt", lambda: None)()
+                    engine.interrupt()
             pause.wait(_RETRY_SECONDS)

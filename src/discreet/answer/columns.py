@@ -30,7 +30,7 @@ _DECIMAL = re.compile(r"decimal\(\d+, ?(\d+)\)", re.IGNORECASE)
 def read_columns_safely(held: CatalogTable, alias: str) -> exp.Expr:
     """Return the table called `alias`, its columns read so that no value makes a question fail."""
     relation, columns = held.table.relation, held.table.columns
-    is_duckdb = held.table.engine.name == "duckdb"
+    is_duckdb = held.table.engine.file_engine is not None
     forms = {
         column.name: _as_planned(column, planned) or (_read(column) if is_duckdb else None)
         for column, planned in zip(columns, held.planned_columns, strict=True)
@@ -79,7 +79,7 @@ def identifier_form(held: CatalogTable, name: str) -> str | None:
     column = held.column(name)
     if column is None or column.kind not in _IDENTIFIERS or column.type == _UNSIGNED:
         return None
-    if column.kind is not Kind.DECIMAL or held.table.engine.name == "postgresql":
+    if column.kind is not Kind.DECIMAL or held.table.engine.compares_decimals_exactly:
         return column.kind.value
     # Decimals of one scale have a type that holds both; of several, digits would be cut off.
     sized = _DECIMAL.fullmatch(column.type)

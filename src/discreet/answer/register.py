@@ -16,7 +16,7 @@ from discreet.answer.schemas import conform_table, declared_schema
 from discreet.answer.tables import REGISTRATION_SUFFIX, ReadOptions
 from discreet.engines import files
 from discreet.engines.connect import is_untyped_source, label_of, open_table, opened_table
-from discreet.engines.duckdb import DuckDB
+from discreet.engines.engine import FileEngine
 from discreet.errors import UnknownColumn, WrongUsage
 from discreet.measure.roles import select_table
 from discreet.policy.model import Policy
@@ -89,15 +89,17 @@ def register_table(
                 f"Table '{declared.name}' has no unit of several rows in the policy, so that nothing needs "
                 "to be registered. Ask about it as it is."
             )
-        if not isinstance(opened.engine, DuckDB):
+        home = opened.engine.file_engine
+        if home is None:
             raise WrongUsage("Only files can be registered. On a server, bounding is done there.")
         if opened.column(declared.unit) is None:
             raise UnknownColumn(f"The unit '{declared.unit}' is not in {opened.label}.")
         every = opened.engine.columns(opened.relation)  # also what no policy declares
         columns = [build.column(column.name) for column in every]
         ranked = build.alias_as(_rank_of(columns, declared.unit), RANK)
-        query = build.select(*columns, ranked, source=opened.relation.copy())
-        rows = _write_parquet(opened.engine, query, output)
+        rows = _write_parquet(
+            home, build.select(*columns, ranked, source=opened.relation.copy()), output
+        )
         registration = {
             "rank": RANK,
             "table": declared.name,
@@ -128,7 +130,7 @@ def _check_lines(source: str | Path, table: str | None, reading: ReadOptions) ->
             pass
 
 
-def _write_parquet(engine: DuckDB, query: exp.Select, output: Path) -> int:
+def _write_parquet(engine: FileEngine, query: exp.Select, output: Path) -> int:
     """Write the file beside its place first, so that it is never there in part."""
     part = output.with_name(f".{output.name}.{secrets.token_hex(4)}")
     try:

@@ -314,8 +314,9 @@ def _narrow_touches(rows: Rows, predicate: exp.Expr) -> tuple[sources.TouchedTab
         if policy is None or not policy.partitions or not is_read_here:
             touches.append(touch)
             continue
-        # A Spark session may be shared, with a time zone that moves the ends of days.
-        moves = {Kind.TIMESTAMP} if touch.held.table.engine.name == "spark" else set[Kind]()
+        # A time zone of the session may move the ends of days.
+        is_fixed = touch.held.table.engine.has_fixed_time_zone
+        moves = set[Kind]() if is_fixed else {Kind.TIMESTAMP}
         kinds = {
             column.name: Kind.OTHER if column.kind in moves else column.kind
             for column in touch.held.planned_columns

@@ -24,7 +24,6 @@ from discreet.engines.declared_schema import (
     declared_kind,
     is_kind_compatible,
 )
-from discreet.engines.duckdb import DuckDB
 from discreet.engines.engine import Column, DeclaredColumn, DeclaredSchema, Table
 from discreet.errors import UndeclaredKind
 from discreet.measure.profile.people import keys_by_content, keys_by_name, keys_by_policy
@@ -126,7 +125,8 @@ def conform_table(table: Table, policy: model.TablePolicy) -> Table:
     ]
     if not wrong:
         return table
-    if not isinstance(table.engine, DuckDB):
+    home = table.engine.file_engine
+    if home is None:
         column = wrong[0]
         raise UndeclaredKind(
             f"Column '{column.name}' of '{policy.name}' is declared as {KIND_NAMES[declared[column.name].kind]}, "
@@ -134,7 +134,7 @@ def conform_table(table: Table, policy: model.TablePolicy) -> Table:
         )
     changed = {column.name: declared[column.name] for column in wrong}
     wanted = [_conform_column(column, changed.get(column.name)) for column in table.columns]
-    view = table.engine.view(build.select(*wanted, source=table.relation.copy()))
+    view = home.view(build.select(*wanted, source=table.relation.copy()))
     seen = {column.name: column for column in table.engine.columns(view)}
     columns = tuple(seen[one.name] if one.name in changed else one for one in table.columns)
     cells = table.cells or (lambda: nullcontext(table.relation))

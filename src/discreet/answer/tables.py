@@ -18,7 +18,7 @@ from discreet.answer.schemas import (
     pin_name,
 )
 from discreet.engines import files
-from discreet.engines.address import POSTGRES, SPARK, take_parameter, without_password
+from discreet.engines.address import take_parameter, without_password
 from discreet.engines.connect import (
     is_local,
     is_untyped_source,
@@ -35,6 +35,7 @@ from discreet.engines.engine import Engine, Table
 from discreet.errors import UndeclaredKind, UnknownColumn, did_you_mean
 from discreet.measure.roles import select_table
 from discreet.policy import model
+from discreet.registry import find_engine
 
 
 class ReadOptions(TypedDict, total=False):
@@ -164,7 +165,7 @@ def _open_source(
 def _refuse_inference(source: object, table: str | None) -> None:
     """Refuse JSON on Spark, which takes its columns and their types from the rows."""
     names = (str(source).partition("?")[0], table or "") if isinstance(source, (str, Path)) else ()
-    if names and names[0].startswith(SPARK) and any(n.lower().endswith(".json") for n in names):
+    if names and names[0].startswith("spark:") and any(n.lower().endswith(".json") for n in names):
         raise UndeclaredKind(
             "Spark finds the columns of JSON in its rows, so that they would decide what can be asked. "
             "Ask about the file itself, without `spark:`, or about a table or Parquet file on Spark."
@@ -177,7 +178,8 @@ def _conform_private_table(opened: Table, declared: model.TablePolicy) -> Table:
 
 
 def _is_database(source: object) -> bool:
-    return isinstance(source, (str, Path)) and str(source).startswith(POSTGRES)
+    spec = find_engine(source)
+    return spec is not None and spec.list_tables is not None
 
 
 def _open_database_catalog(url: str, setting: _CatalogOptions) -> tuple[Catalog, Engine]:
@@ -210,8 +212,8 @@ def _table_name(source: object, main: Table, table: str | None) -> str:
     if not isinstance(source, (str, Path)):
         return FRAME_NAME
     text = str(source)
-    if text.startswith((*POSTGRES, SPARK)):
-        return main.label.rpartition(".")[2] if text.startswith(SPARK) else main.label
+    if spec := find_engine(text):
+        return main.label if spec.names_schemas else main.label.rpartition(".")[2]
     return _file_name(source)
 
 
@@ -235,7 +237,7 @@ def _table_opener(
         place = declared.source
         if place is None:
             place = str(main) if _is_database(main) else declared.name
-        elif "://" not in place and not place.startswith(SPARK):
+        elif "://" not in place and find_engine(place) is None:
             place = str(folder / place)
         table = declared.name if _is_database(place) and "table=" not in place else None
         account = _source_label(place, declared.name)
@@ -296,10 +298,10 @@ def _source_label(source: object, name: str) -> str:
     if not isinstance(source, (str, Path)):
         return f"frame/{name}"
     text = str(source)
-    if text.startswith(POSTGRES):
+    if _is_database(text):
         return f"{without_password(take_parameter(text.partition('#')[0], 'table')[0])}#{name}"
-    if text.startswith(SPARK):
-        return text
+    if find_engine(text) is not None:
+        return without_password(text)
     if text == files.STANDARD_INPUT:
         return "standard input"
     return str(Path(text).expanduser().resolve())
@@ -307,7 +309,7 @@ def _source_label(source: object, name: str) -> str:
 
 def _account_label(source: object, name: str) -> str:
     """Return the name of a table within the name of its account."""
-    is_file = isinstance(source, (str, Path)) and not str(source).startswith((*POSTGRES, SPARK))
+    is_file = isinstance(source, (str, Path)) and find_engine(source) is None
     return Path(str(source)).name if is_file else name
 
 
@@ -319,11 +321,8 @@ def _content_location(source: object, table: Table) -> str | None:
     if not isinstance(source, (str, Path)) or str(source) == files.STANDARD_INPUT:
         return None
     text = str(source)
-    if text.startswith(POSTGRES):
-        found = getattr(table.engine, "place", None)
-        return None if found is None else found(table.label)
-    if text.startswith(SPARK):
-        return None
+    if find_engine(text) is not None:
+        return table.engine.place(table.label)
     stats = [(path.resolve(), path.stat()) for path in map(Path, files.find_files(text))]
     written = [
         [str(path), s.st_dev, s.st_ino, s.st_size, s.st_mtime_ns, s.st_ctime_ns]
@@ -334,7 +333,7 @@ def _content_location(source: object, table: Table) -> str | None:
 
 def _content_version(source: object) -> str:
     """Return a text that changes when the content may have changed."""
-    if isinstance(source, (str, Path)) and not str(source).startswith((*POSTGRES, SPARK)):
+    if isinstance(source, (str, Path)) and find_engine(source) is None:
         text = str(source)
         if text != files.STANDARD_INPUT:
             found = [(path, path.stat()) for path in map(Path, files.find_files(text))]

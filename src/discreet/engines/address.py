@@ -6,9 +6,6 @@ from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
 from discreet.errors import WrongUsage
 
-POSTGRES = ("postgresql://", "postgres://")
-SPARK = "spark:"
-
 
 def without_password(place: str) -> str:
     """Return a source's address without its password, fit for records and messages.
@@ -18,7 +15,7 @@ def without_password(place: str) -> str:
     >>> without_password("patients.csv")
     'patients.csv'
     """
-    if not place.startswith(POSTGRES):
+    if "://" not in place.partition("?")[0]:
         return place
     address, _ = take_parameter(place, "password")
     parts = urlsplit(address)

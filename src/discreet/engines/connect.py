@@ -5,16 +5,14 @@ from __future__ import annotations
 from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 
 from discreet.engines import files, frames
-from discreet.engines.address import POSTGRES, SPARK, take_parameter
 from discreet.engines.arrow import plain_type
 from discreet.engines.duckdb import DuckDB
 from discreet.engines.engine import DeclaredSchema, Engine, Table
-from discreet.errors import SourceNotFound, WrongUsage, did_you_mean
+from discreet.registry import ENGINES, EngineSpec, find_engine
 from discreet.sql import build
 
 
@@ -46,12 +44,12 @@ def open_table(
     [('age', 'integer')]
     """
     text = str(source) if isinstance(source, (str, Path)) else None
-    if text is not None and text.startswith(POSTGRES):
-        return _open_postgres(text, table=table, engine=engine)
-    if text is not None and text.startswith(SPARK):
-        return _open_spark(text, table=table, engine=engine)
-    if type(source).__module__.startswith("pyspark."):
-        return _open_spark_frame(source, engine=engine)
+    spec = find_engine(source)
+    if spec is not None and spec.open_table is not None:
+        return spec.open_table(text, table=table, engine=engine)
+    spec = _frame_engine(source)
+    if spec is not None and spec.open_frame is not None:
+        return spec.open_frame(source, engine=engine)
     home = engine if isinstance(engine, DuckDB) else DuckDB(memory_limit=memory_limit)
     try:
         if text is None:
@@ -104,16 +102,19 @@ def opened_table(
 
 def names_its_table(source: object) -> bool:
     """Return whether a source is one table, so that `table` only selects the policy's table."""
-    return isinstance(source, str) and (
-        source.startswith("spark:") or ("://" in source and "table=" in source)
-    )
+    spec = find_engine(source) if isinstance(source, str) else None
+    return spec is not None and spec.table_name(str(source)) is not None
 
 
 def is_local(source: object) -> bool:
     """Whether a source is a file or a frame, which DuckDB reads."""
+    return find_engine(source) is None and _frame_engine(source) is None
+
+
+def _frame_engine(source: object) -> EngineSpec | None:
     if isinstance(source, (str, Path)):
-        return not str(source).startswith((*POSTGRES, SPARK))
-    return not type(source).__module__.startswith("pyspark.")
+        return None
+    return next((spec for spec in ENGINES.all() if spec.is_frame(source)), None)
 
 
 def is_untyped_source(source: object) -> bool:
@@ -155,15 +156,9 @@ def label_of(source: object) -> str:
 def list_tables(source: str | Path) -> list[str]:
     """Return the tables of a database or the sheets of a workbook; none for other files."""
     text = str(source)
-    if text.startswith(POSTGRES):
-        from discreet.engines.postgres import PostgreSQL
-
-        url, _ = take_parameter(text, "table")
-        server = PostgreSQL(url)
-        try:
-            return [_qualify_name(schema, name) for schema, name in server.tables()]
-        finally:
-            server.close()
+    spec = find_engine(text)
+    if spec is not None and spec.list_tables is not None:
+        return spec.list_tables(text)
     path = files.find_files(text)[0]
     tables = files.file_format(path).tables
     return [] if tables is None else list(tables(path))
@@ -174,7 +169,7 @@ def holds_tables(source: object) -> bool:
     if not isinstance(source, (str, Path)):
         return False
     text = str(source)
-    if text.startswith((*POSTGRES, SPARK)):
+    if find_engine(text) is not None:
         return True
     if text == files.STANDARD_INPUT:
         return False
@@ -204,66 +199,3 @@ def _move_table(table: Table, engine: Engine) -> Table:
     relation = engine.load(pa.RecordBatchReader.from_batches(schema, batches))
     table.engine.close()
     return Table(engine, relation, table.columns, table.label, undeclared=table.undeclared)
-
-
-def _open_postgres(url: str, *, table: str | None, engine: Engine | None) -> Table:
-    url, named = take_parameter(url, "table")
-    name = table or named
-    from discreet.engines.postgres import PostgreSQL
-
-    if engine is not None and not isinstance(engine, PostgreSQL):
-        raise WrongUsage(
-            "A PostgreSQL table can only be joined with tables on its own server. Export it to a "
-            "file, or put the other table on the server."
-        )
-    server = engine or PostgreSQL(url)
-    known = server.tables()
-    labels = {_qualify_name(schema, item): (schema, item) for schema, item in known}
-    if name is None and len(labels) == 1:
-        name = next(iter(labels))
-    if name is None:
-        listed = ", ".join(f"'{label}'" for label in labels) or "none"
-        raise WrongUsage(
-            f"The database holds {len(labels)} tables: {listed}. Name one with --table NAME, or "
-            "?table=NAME in the URL."
-        )
-    found = labels.get(name) or labels.get(name.removeprefix("public."))
-    if found is None:
-        raise SourceNotFound(f"The database has no table '{name}'.{did_you_mean(name, labels)}")
-    return server.table(build.table(*found), label=name)
-
-
-def _open_spark(source: str, *, table: str | None, engine: Engine | None) -> Table:
-    from discreet.engines import spark
-
-    name, master = _spark_parts(source, table)
-    if engine is not None and not isinstance(engine, spark.Spark):
-        raise WrongUsage("A Spark table can only be joined with tables on Spark.")
-    home: Any = engine or spark.start_spark(master)
-    return home.table(home.open(name), label=name.rpartition("/")[2])
-
-
-def _open_spark_frame(frame: Any, *, engine: Engine | None) -> Table:
-    from discreet.engines import spark
-
-    if engine is not None and not isinstance(engine, spark.Spark):
-        raise WrongUsage("A Spark frame can only be joined with tables on Spark.")
-    home: Any = engine or spark.Spark(frame.sparkSession)
-    return home.table(frame, label="DataFrame")
-
-
-def _spark_parts(source: str, table: str | None) -> tuple[str, str | None]:
-    rest, master = take_parameter(source.removeprefix(SPARK), "master")
-    if rest.startswith("//") and master is None:  # spark://host:7077 is a master, not a table
-        master, rest = f"{SPARK}{rest}", ""
-    name = table or rest
-    if not name:
-        raise WrongUsage(
-            "Name the table: spark:catalog.table or spark:/folder/file.parquet, with "
-            "?master=spark://host:7077 for a cluster."
-        )
-    return name, master
-
-
-def _qualify_name(schema: str, name: str) -> str:
-    return name if schema == "public" else f"{schema}.{name}"

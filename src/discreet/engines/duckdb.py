@@ -9,7 +9,7 @@ import re
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import TypeVar
+from typing import Self, TypeVar
 
 import duckdb
 import pyarrow as pa
@@ -109,6 +109,11 @@ class DuckDB:
 
     name = "duckdb"
     dialect = "duckdb"
+    has_fixed_time_zone = True
+    orders_numbered_rows = False
+    compares_decimals_exactly = False
+    part_writer = None
+    is_lost = False
 
     def __init__(
         self,
@@ -140,6 +145,15 @@ class DuckDB:
         self._set(self._connection, "python_enable_replacements", exp.false())
         self._set(self._connection, "TimeZone", build.text("UTC"))
         self._set(self._connection, "enable_progress_bar", exp.false())
+
+    @property
+    def file_engine(self) -> Self:
+        """This engine: it reads and writes files."""
+        return self
+
+    def place(self, label: str) -> None:
+        """Return None: what is in memory has no lasting place."""
+        del label
 
     @property
     def folder(self) -> str:

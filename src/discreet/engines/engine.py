@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from enum import StrEnum
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 if TYPE_CHECKING:
@@ -118,10 +119,46 @@ class Table:
 
 
 class Engine(Protocol):
-    """A system that runs queries. Every failure is a `DiscreetError` that quotes no data."""
+    """A system that runs queries. Every failure is a `DiscreetError` that quotes no data.
+
+    Code outside of `discreet.engines` asks for what an engine can do, never which one it is.
+
+    Attributes:
+        name: The name of its specification.
+        dialect: sqlglot's name of its SQL dialect.
+        has_fixed_time_zone: Whether a session computes in UTC; others may share it otherwise.
+        orders_numbered_rows: Whether ROW_NUMBER needs an order, which costs a sort.
+        compares_decimals_exactly: Whether decimals of any two sizes are equal only if they are one.
+    """
 
     name: str
-    dialect: str  # sqlglot's name of its SQL dialect
+    dialect: str
+    has_fixed_time_zone: bool
+    orders_numbered_rows: bool
+    compares_decimals_exactly: bool
+
+    @property
+    def file_engine(self) -> FileEngine | None:
+        """This engine, if it reads and writes files itself and can hold other tables beside."""
+        ...
+
+    @property
+    def part_writer(self) -> PartWriter | None:
+        """This engine, if it writes the files of a folder in parallel."""
+        ...
+
+    @property
+    def is_lost(self) -> bool:
+        """Whether the server is known to be gone, and with it all kept tables."""
+        ...
+
+    def place(self, label: str) -> str | None:
+        """Return an identifier of a table on its server, whatever the address; None without one."""
+        ...
+
+    def interrupt(self) -> None:
+        """Make the statement that runs in another thread fail, where the engine can."""
+        ...
 
     def columns(self, relation: exp.Table) -> tuple[Column, ...]:
         """Return the columns of `relation` in their order."""
@@ -150,3 +187,51 @@ class Engine(Protocol):
     def close(self) -> None:
         """Release the connection; only what was opened here is closed."""
         ...
+
+
+class FileEngine(Engine, Protocol):
+    """An engine that reads and writes files."""
+
+    def view(self, query: exp.Query, *, hint: str = "view") -> exp.Table:
+        """Name `query` without running it."""
+        ...
+
+    def table(self, relation: exp.Table, *, label: str) -> Table:
+        """Return `relation` as a table whose columns can all be grouped and ordered."""
+        ...
+
+    def export(self, query: exp.Query, path: Path, *, options: Mapping[str, exp.Expr]) -> int:
+        """Write the result to a file, its rows in their order, and return how many there are."""
+        ...
+
+
+class PartWriter(Protocol):
+    """An engine whose machines write the files of a folder in parallel."""
+
+    def export(
+        self, query: exp.Query, folder: Path, *, columns: Sequence[str], keys: Sequence[str]
+    ) -> int:
+        """Write the `columns` of a result as Parquet files, and return the row count."""
+        ...
+
+
+@dataclass(frozen=True)
+class TableTarget:
+    """A table of a database that rows are written to; its address may hold a password.
+
+    Attributes:
+        name: What messages call the table.
+        source: What `open_table` reads it back from.
+        force: Whether a table of that name is replaced.
+        save: Stores the result of a query on an engine there, whole or not at all; returns its rows.
+    """
+
+    name: str
+    source: str = field(repr=False)
+    force: bool
+    save: Callable[[Engine, exp.Query], int] = field(repr=False, compare=False)
+
+    @property
+    def place(self) -> str:
+        """Return what messages call it."""
+        return f"table {self.name}"

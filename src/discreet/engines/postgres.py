@@ -56,6 +56,10 @@ class PostgreSQL:
 
     name = "postgresql"
     dialect = "postgres"
+    has_fixed_time_zone = True
+    orders_numbered_rows = False
+    compares_decimals_exactly = True
+    file_engine = part_writer = None
 
     def __init__(self, url: str) -> None:
         self._connection = _connect(url)

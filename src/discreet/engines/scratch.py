@@ -18,8 +18,11 @@ class ScratchEngine:
 
     def __init__(self, engine: Engine) -> None:
         self.engine = engine
-        self.name = engine.name
-        self.dialect = engine.dialect
+        self.name, self.dialect = engine.name, engine.dialect
+        self.has_fixed_time_zone = engine.has_fixed_time_zone
+        self.orders_numbered_rows = engine.orders_numbered_rows
+        self.compares_decimals_exactly = engine.compares_decimals_exactly
+        self.file_engine, self.part_writer = engine.file_engine, engine.part_writer
         self._stored: dict[str, exp.Table] = {}
 
     def __enter__(self) -> Self:
@@ -27,6 +30,19 @@ class ScratchEngine:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+    @property
+    def is_lost(self) -> bool:
+        """Whether the server is known to be gone, and with it all kept tables."""
+        return self.engine.is_lost
+
+    def place(self, label: str) -> str | None:
+        """Return an identifier of a table on its server."""
+        return self.engine.place(label)
+
+    def interrupt(self) -> None:
+        """Make the statement that runs in another thread fail, where the engine can."""
+        self.engine.interrupt()
 
     def columns(self, relation: exp.Table) -> tuple[Column, ...]:
         """Return the columns of `relation` in their order."""

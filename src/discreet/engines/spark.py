@@ -10,7 +10,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar
 
 import pyarrow as pa
 from sqlglot import exp
@@ -75,6 +75,11 @@ class Spark:
 
     name = "spark"
     dialect = "spark"
+    has_fixed_time_zone = False
+    orders_numbered_rows = True
+    compares_decimals_exactly = False
+    file_engine = None
+    is_lost = False
 
     def __init__(self, session: SparkSession, *, is_ours: bool = False) -> None:
         for logger in _QUOTING_LOGGERS:
@@ -82,6 +87,18 @@ class Spark:
         self.session = session
         self._is_ours = is_ours
         self._frames: dict[str, DataFrame] = {}
+
+    @property
+    def part_writer(self) -> Self:
+        """This engine: its machines write in parallel."""
+        return self
+
+    def place(self, label: str) -> None:
+        """Return None: Spark has no identifier of a table's content."""
+        del label
+
+    def interrupt(self) -> None:
+        """Do nothing: Spark cannot stop one query of a session that others may share."""
 
     def columns(self, relation: exp.Table) -> tuple[Column, ...]:
         """Return the columns of `relation` in their order."""

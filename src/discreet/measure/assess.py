@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from sqlglot import exp
 
 from discreet.engines.connect import open_table, opened_table
-from discreet.engines.duckdb import DuckDB
 from discreet.engines.engine import Table
 from discreet.engines.scratch import ScratchEngine
 from discreet.errors import EmptySource, WrongUsage
@@ -157,8 +156,9 @@ def open_population(
     """Return the population's table, beside the table itself when its engine can hold both."""
     if isinstance(against, Table):
         return against
-    engine = table.engine if isinstance(table.engine, DuckDB) else None
-    return open_table(against, engine=engine, delimiter=delimiter, encoding=encoding)
+    return open_table(
+        against, engine=table.engine.file_engine, delimiter=delimiter, encoding=encoding
+    )
 
 
 def assess_binding(

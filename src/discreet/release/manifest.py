@@ -15,12 +15,12 @@ from importlib.metadata import version
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any
 
-from discreet.engines.address import POSTGRES, SPARK, take_parameter
 from discreet.errors import InvalidManifest, SourceNotFound
 from discreet.policy import model
 from discreet.policy.hierarchies.lookup import Lookup
 from discreet.policy.model import Policy
 from discreet.policy.write import policy_value
+from discreet.registry import find_engine
 from discreet.release.release import Release
 from discreet.result import to_plain_data
 from discreet.writing import write_atomically
@@ -52,9 +52,8 @@ def manifest_path(output: str | Path) -> Path:
     Where that is the manifest of another output, the output's own name comes first.
     """
     text = str(output)
-    table = text.removeprefix(SPARK) if text.startswith(SPARK) else None
-    if text.startswith(POSTGRES):
-        table = take_parameter(text, "table")[1] or "table"
+    spec = find_engine(text)
+    table = spec and (spec.table_name(text) or "table")
     name = PurePath(table or text).name
     folder = Path() if table else Path(text).parent
     usual = folder / NAME

@@ -8,9 +8,8 @@ from dataclasses import replace
 
 from discreet.criteria.criterion import SensitiveCriterion
 from discreet.engines.connect import open_table
-from discreet.engines.duckdb import DuckDB
-from discreet.engines.engine import Engine, Table
-from discreet.engines.scratch import ScratchEngine, innermost
+from discreet.engines.engine import Engine, FileEngine, Table
+from discreet.engines.scratch import ScratchEngine
 from discreet.errors import ReleaseFailed
 from discreet.measure.assess import assess_binding
 from discreet.measure.assessment import Assessment
@@ -22,9 +21,8 @@ from discreet.release.output.target import FileTarget, Target
 
 @contextmanager
 def read_again(target: Target, policy: model.TablePolicy, *, engine: Engine) -> Generator[Table]:
-    """Open what was written to `target`; a DuckDB at hand reads it, which saves starting another."""
-    home = innermost(engine)
-    reader = home if isinstance(home, DuckDB) else None
+    """Open what was written to `target`; an engine at hand that reads files does it."""
+    reader = engine.file_engine
     opened = _as_texts(target, policy, reader) or open_table(target.source, engine=reader)
     try:
         yield opened
@@ -33,7 +31,7 @@ def read_again(target: Target, policy: model.TablePolicy, *, engine: Engine) -> 
             opened.engine.close()
 
 
-def _as_texts(target: Target, policy: model.TablePolicy, reader: DuckDB | None) -> Table | None:
+def _as_texts(target: Target, policy: model.TablePolicy, reader: FileEngine | None) -> Table | None:
     """Return a file of texts read as such: equal values have equal texts, and only orders need more."""
     needs_order = any(
         isinstance(criterion, SensitiveCriterion)

@@ -10,9 +10,7 @@ from typing import Any, TypeAlias
 import pyarrow as pa
 from sqlglot import exp
 
-from discreet.engines.duckdb import DuckDB
-from discreet.engines.engine import ArrowBatch, ArrowReader, Engine
-from discreet.engines.scratch import innermost
+from discreet.engines.engine import ArrowBatch, ArrowReader, Engine, FileEngine, TableTarget
 from discreet.engines.transfer import fit_decimals, on_duckdb, open_reader, schema_of
 from discreet.errors import Bug, DiscreetError, OutputRefused
 from discreet.registry import FORMATS
@@ -25,12 +23,9 @@ from discreet.release.output.files import (
     whole_file,
     whole_folder,
 )
-from discreet.release.output.tables import save_to_postgres, save_to_spark, spark_of
 from discreet.release.output.target import (
     FileTarget,
     FolderTarget,
-    PostgresTarget,
-    SparkTarget,
     Target,
     parse_target,
 )
@@ -88,11 +83,9 @@ def write_rows(
             return _write_file(engine, query, target, plan)
         case FolderTarget():
             return _write_folder(engine, query, target, plan)
-        case PostgresTarget():
-            rows = save_to_postgres(engine, plan.sorted(_wrap_query(query)), target)
-        case SparkTarget():
-            rows = save_to_spark(engine, plan.sorted(_wrap_query(query)), target)
-    return WrittenOutput(target.place, rows)
+        case TableTarget():
+            rows = target.save(engine, plan.sorted(_wrap_query(query)))
+            return WrittenOutput(target.place, rows)
 
 
 def sha256_of_source(path: Path) -> str:
@@ -163,8 +156,8 @@ class _WritePlan:
 
 def repeats(engine: Engine, target: Target) -> bool:
     """Return whether rows can be written to `target` as distinct ones with their numbers."""
-    is_spark = innermost(engine).dialect == "spark"
-    return isinstance(target, FileTarget) or (isinstance(target, FolderTarget) and not is_spark)
+    is_one_file = isinstance(target, FolderTarget) and engine.part_writer is None
+    return isinstance(target, FileTarget) or is_one_file
 
 
 def _normalize_zero(field: ArrowField) -> exp.Expr:
@@ -191,15 +184,15 @@ def _export_file(
     engine: Engine, query: exp.Query, plan: _WritePlan, path: Path, *, target: FileTarget
 ) -> int:
     """Write one file. DuckDB writes and sorts for all engines, so that all give the same bytes."""
-    home = innermost(engine)
-    if isinstance(home, DuckDB):
+    home = engine.file_engine
+    if home is not None:
         return _export_sorted(home, plan.sorted(_wrap_query(query)), path, target)
     with on_duckdb(engine, query) as (writer, relation):
         rows = plan.sorted(build.aliased_table(relation, "r"))
         return _export_sorted(writer, rows, path, target)
 
 
-def _export_sorted(home: DuckDB, rows: exp.Select, path: Path, target: FileTarget) -> int:
+def _export_sorted(home: FileEngine, rows: exp.Select, path: Path, target: FileTarget) -> int:
     form = target.format
     if form.copy_options is not None:
         return home.export(rows, path, options=form.copy_options(target.suffix))
@@ -240,15 +233,15 @@ def _write_arrow(
 def _write_folder(
     engine: Engine, query: exp.Query, target: FolderTarget, plan: _WritePlan
 ) -> WrittenOutput:
-    spark = spark_of(engine)
+    parts = engine.part_writer
     with whole_folder(target) as beside:
-        if spark is None:
+        if parts is None:
             part = beside / part_name(0)
             part_target = FileTarget(part, FORMATS.get("parquet"), ".parquet", target.force)
             rows = _export_file(engine, query, plan, part, target=part_target)
         else:
             inner = plan.unsorted(_wrap_query(query))
-            rows = spark.export(inner, beside.absolute(), columns=plan.columns, keys=plan.keys)
+            rows = parts.export(inner, beside.absolute(), columns=plan.columns, keys=plan.keys)
             number_parts(beside)
             require_rows(beside, rows)
     sizes = sum(path.stat().st_size for path in target.path.iterdir())

@@ -12,7 +12,6 @@ from pathlib import Path
 import pyarrow as pa
 
 from discreet.dp.ledger.ledger import Ledger
-from discreet.engines.address import POSTGRES, SPARK
 from discreet.engines.connect import open_table
 from discreet.engines.databases.connect import open_database
 from discreet.engines.databases.database import Database
@@ -30,6 +29,7 @@ from discreet.guard.journal.audit_policy import AuditPolicy
 from discreet.guard.journal.keys import load_public_key, load_signing_key, make_signing_key
 from discreet.policy import model
 from discreet.policy.load import load_policy
+from discreet.registry import find_engine
 from discreet.serve.accepted_settings import require_accepted
 from discreet.serve.folder import make_folder
 from discreet.serve.gateway.server import Server
@@ -237,7 +237,8 @@ def _import_tables(server: Server) -> tuple[str, ...]:
 def _import_table(server: Server, table: model.TablePolicy) -> Relation:
     database, name = server.database, table.name.lower()
     physical = (*database.prefix, "public", name)
-    is_file = table.source is None or not table.source.startswith((*POSTGRES, SPARK))
+    spec = find_engine(table.source)
+    is_file = spec is None
     if is_file and database.name == "duckdb":
         # An existing table was loaded completely by an earlier start that did not finish.
         if physical not in database.tables():
@@ -247,8 +248,8 @@ def _import_table(server: Server, table: model.TablePolicy) -> Relation:
             f"Table '{table.name}' of the policy is in a file, but the server's data are in "
             f"{database.name}. Load it there, and leave out its `source:`."
         )
-    elif table.source is not None and table.source.startswith(SPARK):
-        physical = (table.source.removeprefix(SPARK).partition("?")[0],)
+    elif spec is not None and spec.physical_name is not None:
+        physical = spec.physical_name(str(table.source))
     columns = tuple(
         RelationColumn(field.name, _type_name(field.type, field.precision, field.scale))
         for field in database.fields(physical)

@@ -97,8 +97,8 @@ def add_row_numbers(
     query: exp.Select, names: Sequence[str], number: str, engine: Engine
 ) -> exp.Select:
     """Return the rows of `query` with a number each, from 1."""
-    # Only Spark insists on an order, which costs a sort.
-    order = exp.Order(expressions=[build.column(names[0])]) if engine.dialect == "spark" else None
+    needs_order = engine.orders_numbered_rows
+    order = exp.Order(expressions=[build.column(names[0])]) if needs_order else None
     position = exp.Window(this=exp.RowNumber(), order=order)
     return build.select(
         build.alias_as(position, number),

@@ -109,7 +109,7 @@ def laboratory(
     drawn = chance or np.random.default_rng()
     counted = table.engine.run(build.select(build.count_star(), source=table.relation.copy()))
     people = int(counted.column(0)[0].as_py())
-    if table.engine.name == "duckdb":  # a file is read once, not for each question
+    if table.engine.file_engine is not None:  # a file is read once, not for each question
         kept = table.engine.keep(build.select(exp.Star(), source=table.relation.copy()))
         table = replace(table, relation=kept)
     room = _LaboratoryState(table, name, rules or LaboratoryRules(), drawn, people, drawn.bytes(16))

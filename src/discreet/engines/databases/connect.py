@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from discreet.engines.address import POSTGRES, SPARK
 from discreet.engines.databases.database import Database
 from discreet.engines.databases.duckdb import ResourceLimits, ServedDuckDB
 from discreet.errors import WrongUsage
+from discreet.registry import find_engine
 
 
 def open_database(
@@ -34,21 +34,15 @@ def open_database(
     ('duckdb', True, [])
     >>> database.close()
     """
-    text = str(where) if where is not None else ""
-    if text.startswith((*POSTGRES, SPARK)) and key is not None:
+    spec = find_engine(where)
+    if spec is not None and key is not None:
         raise WrongUsage("A key encrypts a DuckDB file only. Leave it out for a server.")
-    if text.startswith(POSTGRES):
-        from discreet.engines.databases.postgres import ServedPostgres
-
-        return ServedPostgres(text, result_bytes=result_bytes)
-    if text.startswith(SPARK):
-        from discreet.engines.databases.spark import ServedSpark
-
-        master = text if text.startswith(f"{SPARK}//") else text.removeprefix(SPARK)
-        return ServedSpark(master=master or None)
-    path = Path(text) if where is not None else None
+    if spec is not None:
+        if spec.serve is None:
+            raise WrongUsage(f"Tables of {spec.title} cannot be served. Load them into a file.")
+        return spec.serve(str(where), result_bytes=result_bytes)
     return ServedDuckDB(
-        path,
+        Path(where) if where is not None else None,
         key=key,
         seals_spill=seals_spill,
         limits=ResourceLimits(memory=memory_limit, result_bytes=result_bytes),

@@ -4,21 +4,14 @@ from __future__ import annotations
 
 import glob
 import os
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
-from urllib.parse import quote
+from typing import TypeAlias
 
-from sqlglot import exp
-
-from discreet.engines.address import POSTGRES, SPARK, take_parameter
-from discreet.errors import OutputRefused, WrongUsage, did_you_mean
-from discreet.registry import FORMATS, FormatSpec, find_format
-from discreet.sql import build
+from discreet.engines.engine import TableTarget
+from discreet.errors import OutputRefused, did_you_mean
+from discreet.registry import FORMATS, FormatSpec, find_engine, find_format
 from discreet.writing import require_writable_path
-
-if TYPE_CHECKING:
-    from discreet.engines.postgres import PostgreSQL
 
 
 @dataclass(frozen=True)
@@ -59,46 +52,7 @@ class FolderTarget:
         return f"{glob.escape(str(self.path))}/*.parquet"
 
 
-@dataclass(frozen=True)
-class PostgresTarget:
-    """A table of a PostgreSQL database; the address may hold a password and is never shown."""
-
-    url: str = field(repr=False)
-    schema: str
-    table: str
-    force: bool
-
-    @property
-    def place(self) -> str:
-        """Return what messages call it."""
-        return f"table {self.schema}.{self.table}"
-
-    @property
-    def source(self) -> str:
-        """Return what `open_table` reads it back from."""
-        joint = "&" if "?" in self.url else "?"
-        return f"{self.url}{joint}table={quote(f'{self.schema}.{self.table}')}"
-
-
-@dataclass(frozen=True)
-class SparkTarget:
-    """A table of a Spark catalog."""
-
-    table: str
-    force: bool
-
-    @property
-    def place(self) -> str:
-        """Return what messages call it."""
-        return f"table {self.table}"
-
-    @property
-    def source(self) -> str:
-        """Return what `open_table` reads it back from."""
-        return f"{SPARK}{self.table}"
-
-
-Target: TypeAlias = FileTarget | FolderTarget | PostgresTarget | SparkTarget
+Target: TypeAlias = FileTarget | FolderTarget | TableTarget
 
 
 def parse_target(text: str | Path, *, force: bool) -> Target:
@@ -108,10 +62,11 @@ def parse_target(text: str | Path, *, force: bool) -> Target:
     'released.csv'
     """
     name = str(text)
-    if name.startswith(POSTGRES):
-        return _parse_postgres(name, force=force)
-    if name.startswith(SPARK):
-        return _parse_spark(name, force=force)
+    spec = find_engine(name)
+    if spec is not None:
+        if spec.parse_target is None:
+            raise OutputRefused(f"Tables of {spec.title} are read, not written. Name a file.")
+        return spec.parse_target(name, force=force)
     if name.endswith(("/", os.sep)):
         return _parse_folder(Path(name), force=force)
     return _parse_file(Path(name), force=force)
@@ -177,58 +132,3 @@ def _is_part(path: Path) -> bool:
     return path.is_file() and (
         path.suffix == ".parquet" or path.name == "_SUCCESS" or path.suffix == ".crc"
     )
-
-
-def _parse_postgres(text: str, *, force: bool) -> PostgresTarget:
-    url, name = take_parameter(text, "table")
-    if not name:
-        raise WrongUsage("Say which table to write: postgresql://user@host/database?table=NAME.")
-    schema, dot, table = name.rpartition(".")
-    target = PostgresTarget(url, schema if dot else "public", table, force)
-    require_creatable(target)
-    return target
-
-
-def _parse_spark(text: str, *, force: bool) -> SparkTarget:
-    name, _ = take_parameter(text.removeprefix(SPARK), "master")  # the source names the cluster
-    if not name or "/" in name:
-        raise WrongUsage(
-            "Say which table to write: spark:catalog.table. For files, name a folder: out.parquet/."
-        )
-    return SparkTarget(name, force)
-
-
-def require_creatable(target: PostgresTarget) -> None:
-    """Refuse a table that exists, or a schema that is missing or closed to this user."""
-    from discreet.engines.postgres import PostgreSQL
-
-    server = PostgreSQL(target.url)
-    try:
-        require_creatable_on(server, target)
-    finally:
-        server.close()
-
-
-def require_creatable_on(server: PostgreSQL, target: PostgresTarget) -> None:
-    """Refuse a table that exists on an open server, or a schema that is missing or closed."""
-    may_create = exp.Anonymous(
-        this="has_schema_privilege", expressions=[exp.column("nspname"), build.text("CREATE")]
-    )
-    rights = server.run(
-        build.select(build.alias_as(may_create, "may"), source=exp.to_table("pg_namespace")).where(
-            exp.column("nspname").eq(build.text(target.schema))
-        )
-    ).to_pylist()
-    if not rights:
-        raise OutputRefused(
-            f"The database has no schema '{target.schema}'. Create it, or name another."
-        )
-    if not rights[0]["may"]:
-        raise OutputRefused(
-            f"This user may not create tables in the schema '{target.schema}'. Ask for the right, or "
-            "name another."
-        )
-    if not target.force and (target.schema, target.table) in server.tables():
-        raise OutputRefused(
-            f"The {target.place} exists. Name another, or add --force to replace it."
-        )

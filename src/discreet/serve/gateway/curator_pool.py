@@ -89,7 +89,7 @@ class CuratorPool:
 
 def is_lost(curator: Curator) -> bool:
     """Whether the connection to a curator's database was lost."""
-    return getattr(curator.engine, "is_lost", False)
+    return curator.engine.is_lost
 
 
 def _close_curators(curators: list[Curator | None]) -> None:

@@ -1,0 +1,1 @@
+"""The specifications of the engines, one module each, read by `discreet.registry`."""
