@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 import pytest
 
 from discreet.errors import StatementFailed
-from discreet.serve.pg.parameters import decode_parameter
+from discreet.sql.decode import decode_value
 
 NOON = datetime(2024, 7, 1, 12, tzinfo=UTC)
 
@@ -63,7 +63,7 @@ def test_the_time_is_the_same_in_every_zone(server, connect, monkeypatch):
 def test_intervals_may_have_signs_and_commas(server, connect):
     asked = "SELECT timestamp '2024-01-02' + '-1 day, 23:00'::interval, timestamp '2024-01-02' + $1"
     (found,) = connect(server).rows(
-        asked, decode_parameter(b"-1 day +23:00:00", "interval", binary=False)
+        asked, decode_value(b"-1 day +23:00:00", "interval", binary=False)
     )
     assert found == (datetime(2024, 1, 1, 23),) * 2  # noqa: DTZ001 - no zone
 

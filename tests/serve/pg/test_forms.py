@@ -17,10 +17,11 @@ from hypothesis import strategies as st
 
 from discreet.engines.databases.database import ResultField
 from discreet.errors import StatementFailed
-from discreet.serve.pg import rows, temporal
-from discreet.serve.pg.binary_format import column_binary
-from discreet.serve.pg.parameters import decode_parameter
-from discreet.serve.pg.text_format import column_text
+from discreet.serve.pg import rows
+from discreet.sql import temporal
+from discreet.sql.binary_form import column_binary
+from discreet.sql.decode import decode_value
+from discreet.sql.text_form import column_text
 from discreet.sql.types import CLIENT_TYPES
 
 if TYPE_CHECKING:
@@ -186,8 +187,8 @@ def test_a_value_that_postgresql_sends_is_read_the_same_in_both_forms(
     postgres: psycopg.Connection, name: str, literal: str, column: pa.Array
 ):
     zone = temporal.zone_named(ZONE)
-    by_text = decode_parameter(asked(postgres, name, literal, 0), name, binary=False, zone=zone)
-    by_binary = decode_parameter(asked(postgres, name, literal, 1), name, binary=True, zone=zone)
+    by_text = decode_value(asked(postgres, name, literal, 0), name, binary=False, zone=zone)
+    by_binary = decode_value(asked(postgres, name, literal, 1), name, binary=True, zone=zone)
     if name in ("float4", "numeric", "float8"):
         assert repr(by_text) == repr(by_binary) or by_text == pytest.approx(by_binary)
     else:
@@ -229,7 +230,7 @@ def test_null_stays_null_in_every_type():
     ],
 )  # fmt: skip
 def test_a_parameter_in_text_is_read(data: bytes, name: str, value: object):
-    assert decode_parameter(data, name, binary=False) == value
+    assert decode_value(data, name, binary=False) == value
 
 
 @pytest.mark.parametrize(
@@ -271,7 +272,7 @@ def test_a_parameter_in_text_that_is_none_is_refused_without_its_words(
     data: bytes, name: str, sqlstate: str
 ):
     with pytest.raises(StatementFailed) as caught:
-        decode_parameter(data, name, binary=False)
+        decode_value(data, name, binary=False)
     assert caught.value.sqlstate == sqlstate
     assert data.decode() not in str(caught.value) or len(data) < 2
 
@@ -301,14 +302,14 @@ def test_a_parameter_in_text_that_is_none_is_refused_without_its_words(
 )
 def test_a_parameter_in_binary_that_is_none_is_22p03(data: bytes, name: str):
     with pytest.raises(StatementFailed) as caught:
-        decode_parameter(data, name, binary=True)
+        decode_value(data, name, binary=True)
     assert caught.value.sqlstate == "22P03"
 
 
 @given(st.binary(max_size=40), st.sampled_from(sorted(CLIENT_TYPES)), st.booleans())
 def test_whatever_is_bound_is_read_or_refused(data: bytes, name: str, binary: bool):
     with contextlib.suppress(StatementFailed):
-        decode_parameter(data, name, binary=binary)
+        decode_value(data, name, binary=binary)
 
 
 @given(
@@ -319,13 +320,13 @@ def test_whatever_is_bound_is_read_or_refused(data: bytes, name: str, binary: bo
 def test_a_number_in_binary_reads_back(number: Decimal):
     column = pa.array([number], pa.decimal128(38, 9))
     (binary,) = column_binary(column, "numeric").to_pylist()
-    assert decode_parameter(binary, "numeric", binary=True) == number
+    assert decode_value(binary, "numeric", binary=True) == number
 
 
 @given(st.floats())
 def test_a_float_in_text_reads_back(number: float):
     (text,) = column_text(pa.array([number]), "float8").to_pylist()
-    assert decode_parameter(text.encode(), "float8", binary=False) == pytest.approx(
+    assert decode_value(text.encode(), "float8", binary=False) == pytest.approx(
         number, rel=0, nan_ok=True
     )
 
@@ -337,8 +338,8 @@ def test_moments_read_back_in_both_forms(day: dt.date, moment: dt.datetime, time
         column = pa.array([value])
         (text,) = column_text(column, name).to_pylist()
         (binary,) = column_binary(column, name).to_pylist()
-        assert decode_parameter(text.encode(), name, binary=False) == value
-        assert decode_parameter(binary, name, binary=True) == value
+        assert decode_value(text.encode(), name, binary=False) == value
+        assert decode_value(binary, name, binary=True) == value
 
 
 @pytest.mark.parametrize("count", [0, 1, rows.FEW_ROWS - 1, rows.FEW_ROWS, 100, 20_000])

@@ -10,8 +10,8 @@ from discreet.errors import StatementFailed
 from discreet.guard.rewrite.analysis import FALLIBLE
 from discreet.guard.rewrite.expressions import BYTES
 from discreet.guard.rewrite.functions import is_aggregate_call
-from discreet.guard.rewrite.literals import plain_interval, read_bytes
 from discreet.sql import build
+from discreet.sql.decode import plain_interval, read_bytes
 from discreet.sql.types import LETTERS
 
 _WIDE = {"int8": "DECIMAL(38, 0)", "int2": "BIGINT", "int4": "BIGINT"}

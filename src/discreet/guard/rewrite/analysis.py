@@ -12,9 +12,9 @@ from discreet.errors import StatementFailed
 from discreet.guard.access.authority import Authority, Name, Subject
 from discreet.guard.rewrite.allowed import unsupported_feature
 from discreet.guard.rewrite.kinds import UNKNOWN, InferredType, category, data_type, kind_named
-from discreet.guard.rewrite.literals import in_zone
 from discreet.guard.rewrite.scope import Handles, RangeTableEntry, Scope, ScopeField
 from discreet.sql.limits import DEFINITIONS, GROUPED, RELATIONS, SETS
+from discreet.sql.temporal import in_zone
 
 HEAVIEST = 10_000  # cells, or hundreds of letters, that one text may consist of
 FALLIBLE = "may fail"  # meta of a node that fails for some values

@@ -18,7 +18,8 @@ from discreet.serve.catalog.calls import (
 from discreet.serve.catalog.lookups import require_registered_oid
 from discreet.serve.catalog.sources import type_of
 from discreet.serve.catalog.standard import NUMBERED, REGISTERED
-from discreet.serve.catalog.syntax import array_items, is_array, type_name
+from discreet.serve.catalog.syntax import is_array, type_name
+from discreet.sql.decode import array_items
 from discreet.sql.types import TYPES
 
 if TYPE_CHECKING:
@@ -146,9 +147,7 @@ def _list_text(node: exp.Expr, kind: str) -> exp.Expr:
 
 def array_of(literal: str, kind: str) -> exp.Expr:
     """Return an array given by an array literal."""
-    items = array_items(literal) if is_array(kind) else list(literal.split())
-    if items is None:
-        raise StatementFailed("22P02", "malformed array literal")
+    items = array_items(literal) if is_array(kind) else literal.split()
     cells = [exp.null() if item is None else string_literal(item) for item in items]
     return cast_to(exp.Array(expressions=cells), duck_type(kind))
 

@@ -52,39 +52,6 @@ def is_array(name: str) -> bool:
     return name.startswith("_")
 
 
-def array_items(text: str) -> list[str | None] | None:
-    """Return the elements of an array literal, or None when it is not one, or nested.
-
-    >>> array_items('{a,"b,c",NULL}'), array_items("{}"), array_items("x")
-    (['a', 'b,c', None], [], None)
-    """
-    text = text.strip()
-    if not (text.startswith("{") and text.endswith("}")):
-        return None
-    inside = text[1:-1].strip()
-    if not inside:
-        return []
-    pattern = re.compile(r'\s*(?:"((?:[^"\\]|\\.)*)"|([^",{}]*?))\s*(?:,|$)')
-    found: list[str | None] = []
-    place = 0
-    while place <= len(inside):
-        match = pattern.match(inside, place)
-        if match is None:
-            return None
-        exact, plain = match.groups()
-        found.append(_array_item(exact, plain))
-        if match.end() == len(inside) and not match[0].endswith(","):
-            return found
-        place = match.end()
-    return found
-
-
-def _array_item(exact: str | None, plain: str) -> str | None:
-    if exact is not None:
-        return re.sub(r"\\(.)", r"\1", exact)
-    return None if plain.upper() == "NULL" else plain
-
-
 def fold_identifiers(tree: exp.Query) -> exp.Query:
     """Return a copy with unquoted names in lower case, as PostgreSQL folds them."""
     copy = tree.copy()

@@ -11,7 +11,7 @@ from discreet.engines.engine import ArrowTable
 from discreet.guard.statements.statement import CopyOut
 from discreet.serve.pg.messages import COPY_DONE, copy_out_response, message
 from discreet.serve.pg.rows import as_table, blocks, encode_columns, frame_rows, interleave_cells
-from discreet.serve.pg.text_format import Array, column_text, compute
+from discreet.sql.text_form import Array, column_text, compute
 
 SIGNATURE = b"PGCOPY\n\xff\r\n\0" + struct.pack("!ii", 0, 0)
 TRAILER = struct.pack("!h", -1)

@@ -17,11 +17,11 @@ from discreet.serve.pg.copy_format import copy_out
 from discreet.serve.pg.failures import error_response, notice_response
 from discreet.serve.pg.limits import ProtocolLimits
 from discreet.serve.pg.messages import Body, Frame
-from discreet.serve.pg.parameters import decode_parameter
 from discreet.serve.pg.portals import Portal, expand_formats, find_deallocated, require_same_types
 from discreet.serve.pg.rows import data_rows
-from discreet.serve.pg.temporal import zone_named
 from discreet.serve.session import Outcome, PreparedStatement, Session
+from discreet.sql.decode import decode_value
+from discreet.sql.temporal import zone_named
 from discreet.sql.types import client_type_name
 
 _LOG = logging.getLogger(__name__)
@@ -240,7 +240,7 @@ class MessageHandler:
         zone = zone_named(self._time_zone)
         codes = expand_formats(given, len(cells), "parameter")
         values = [
-            decode_parameter(cell, kind, binary=code == 1, zone=zone)
+            decode_value(cell, kind, binary=code == 1, zone=zone)
             for cell, kind, code in zip(cells, types, codes, strict=True)
         ]
         expand_formats(formats, len(_row_fields(prepared)), "result")

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from discreet.engines.databases.database import ResultField
 from discreet.errors import StatementFailed
+from discreet.sql.decode import utf8
 from discreet.sql.types import client_type, numeric_modifier
 
 PROTOCOL_3_0 = 3 << 16
@@ -76,17 +77,6 @@ class Body:
         """Check that nothing is left."""
         if self._at != len(self._data):
             raise StatementFailed("08P01", "invalid message format")
-
-
-def utf8(data: bytes) -> str:
-    """Return bytes as text; 22021 for invalid UTF-8 or a zero byte."""
-    try:
-        text = data.decode("utf-8")
-    except UnicodeDecodeError:
-        raise StatementFailed("22021", 'invalid byte sequence for encoding "UTF8"') from None
-    if "\0" in text:
-        raise StatementFailed("22021", 'invalid byte sequence for encoding "UTF8": 0x00')
-    return text
 
 
 def encode_cstring(text: str) -> bytes:

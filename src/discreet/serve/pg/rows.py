@@ -9,8 +9,8 @@ from typing import Any
 from discreet.engines.databases.database import ResultField
 from discreet.engines.engine import ArrowTable
 from discreet.errors import StatementFailed
-from discreet.serve.pg.binary_format import column_binary, fixed_width_cells
-from discreet.serve.pg.text_format import Array, column_text, compute
+from discreet.sql.binary_form import column_binary, fixed_width_cells
+from discreet.sql.text_form import Array, column_text, compute
 
 BLOCK_BYTES = 256 * 1024
 BLOCK_ROWS = 8192

@@ -206,3 +206,29 @@ def read_timestamp(text: str, *, zone: tzinfo | None) -> datetime | str:
 def read_day(found: re.Match[str]) -> date:
     """Return the day of a parsed timestamp."""
     return date(int(found["year"]), int(found["month"]), int(found["day"]))
+
+
+# A timestamp without a time zone, in years that Python supports.
+_NOWHERE = re.compile(
+    r"\s*(\d{4})-(\d{1,2})-(\d{1,2})(?:[Tt ]\s*(\d{1,2}):(\d{2})(?::(\d{2})(?:\.(\d{1,6}))?)?)?\s*",
+    re.ASCII,
+)
+
+
+def in_zone(text: str, zone: str) -> str:
+    """Return a timestamp without a zone as one in a time zone; any other text as it is.
+
+    >>> in_zone("2024-07-01 12:00", "America/New_York"), in_zone("2024-07-01 12:00Z", "Asia/Tokyo")
+    ('2024-07-01 16:00:00+00:00', '2024-07-01 12:00Z')
+    """
+    found = _NOWHERE.fullmatch(text)
+    if found is None:
+        return text
+    *whole, fraction = found.groups()
+    parts = [int(part or 0) for part in whole]
+    try:
+        part = int((fraction or "").ljust(6, "0"))
+        there = datetime(*parts, microsecond=part, tzinfo=ZoneInfo(zone))
+        return there.astimezone(UTC).isoformat(sep=" ")
+    except (ValueError, OverflowError, OSError, ZoneInfoNotFoundError):
+        return text  # the engine reports what is wrong with it

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any, TypeAlias
 from uuid import UUID
 
-from discreet.serve.pg import temporal
+from discreet.sql import temporal
 
 Array: TypeAlias = Any  # of pyarrow, which has no types
 

@@ -1,4 +1,4 @@
-"""Parameters that a client binds, in text or binary form, as Python values."""
+"""Values in PostgreSQL's text or binary form, such as parameters of a client, as Python values."""
 
 from __future__ import annotations
 
@@ -10,9 +10,7 @@ from decimal import Decimal, InvalidOperation
 from uuid import UUID
 
 from discreet.errors import StatementFailed
-from discreet.guard.rewrite.literals import plain_interval, read_bytes
-from discreet.serve.pg import temporal
-from discreet.serve.pg.messages import Body, utf8
+from discreet.sql import temporal
 from discreet.sql.types import CLIENT_TYPES, INTEGERS, client_type
 
 _INTEGER = re.compile(r"\s*[+-]?\d{1,40}\s*", re.ASCII)
@@ -22,18 +20,20 @@ _WORDS = {True: ("true", "yes", "on", "1"), False: ("false", "no", "off", "0")}
 # The limit of PostgreSQL's numeric; without one, expanding 1e999999999 would fill the memory.
 _DIGITS_BEFORE, _DIGITS_AFTER = 131_072, 16_383
 _MALFORMED = "incorrect binary data format in bind parameter"
+_OCTAL = re.compile(rb"\\(\\|[0-3][0-7]{2})")
+_PLUS = re.compile(r"(?<!\S)\+(?=\d)", re.ASCII)
 _TEMPORAL = ("date", "time", "timestamp", "timestamptz")
 
 
-def decode_parameter(data: bytes | None, name: str, *, binary: bool, zone: tzinfo = UTC) -> object:
-    r"""Return a parameter as a Python value.
+def decode_value(data: bytes | None, name: str, *, binary: bool, zone: tzinfo = UTC) -> object:
+    r"""Return a value as Python has it.
 
     Dates and times that Python has no value for, and intervals, are texts as PostgreSQL writes
     them; arrays are lists.
 
-    >>> decode_parameter(b"42", "int4", binary=False), decode_parameter(b"t", "bool", binary=False)
+    >>> decode_value(b"42", "int4", binary=False), decode_value(b"t", "bool", binary=False)
     (42, True)
-    >>> decode_parameter(b"\x00\x00\x00\x2a", "int4", binary=True), decode_parameter(None, "text", binary=True)
+    >>> decode_value(b"\x00\x00\x00\x2a", "int4", binary=True), decode_value(None, "text", binary=True)
     (42, None)
 
     Raises:
@@ -45,6 +45,43 @@ def decode_parameter(data: bytes | None, name: str, *, binary: bool, zone: tzinf
     if binary:
         return _from_binary(data, name)
     return _from_text(utf8(data), name, zone)
+
+
+def utf8(data: bytes) -> str:
+    """Return bytes as text; 22021 for invalid UTF-8 or a zero byte."""
+    try:
+        text = data.decode("utf-8")
+    except UnicodeDecodeError:
+        raise StatementFailed("22021", 'invalid byte sequence for encoding "UTF8"') from None
+    if "\0" in text:
+        raise StatementFailed("22021", 'invalid byte sequence for encoding "UTF8": 0x00')
+    return text
+
+
+def read_bytes(text: str) -> bytes:
+    r"""Return the bytes of a text in PostgreSQL's hexadecimal or escape format.
+
+    >>> read_bytes(r"\xdead"), read_bytes(r"a\\b\001")
+    (b'\xde\xad', b'a\\b\x01')
+
+    Raises:
+        ValueError: it is in neither format.
+    """
+    if text.startswith("\\x"):
+        return bytes.fromhex(text[2:])
+    raw = text.encode("utf-8")
+    if b"\\" in _OCTAL.sub(b"", raw):
+        raise ValueError
+    return _OCTAL.sub(lambda m: b"\\" if m[1] == b"\\" else bytes([int(m[1], 8)]), raw)
+
+
+def plain_interval(text: str) -> str:
+    """Return an interval without the commas and plus signs that only PostgreSQL accepts.
+
+    >>> plain_interval("-1 day, 23:00:00"), plain_interval("-1 mons +1 day")
+    ('-1 day  23:00:00', '-1 mons 1 day')
+    """
+    return _PLUS.sub("", text.replace(",", " "))
 
 
 def _invalid_input(name: str) -> StatementFailed:
@@ -238,18 +275,26 @@ _BINARY_READERS: dict[str, Callable[[bytes], object]] = {
 
 def _array_from_binary(data: bytes, element: str) -> list[object]:
     """Return an array of one dimension; others are not supported."""
-    body = Body(data)
     try:
-        dimensions, _, _ = body.int32(), body.int32(), body.int32()
+        dimensions, _, _ = struct.unpack_from("!iii", data)
         if not dimensions:
             return []
-        count, _ = body.int32(), body.int32()
-        cells = [body.sized() for _ in range(min(count, len(data)))]
-    except StatementFailed:
+        count, _ = struct.unpack_from("!ii", data, 12)
+        cells = list(_sized_cells(data, 20, min(count, len(data))))
+    except (struct.error, ValueError):
         raise StatementFailed("22P03", _MALFORMED) from None
     if dimensions != 1 or count != len(cells):
         raise StatementFailed("22P03", _MALFORMED)
     return [None if cell is None else _from_binary(cell, element) for cell in cells]
+
+
+def _sized_cells(data: bytes, at: int, count: int) -> Iterator[bytes | None]:
+    for _ in range(count):
+        (length,) = struct.unpack_from("!i", data, at)
+        start, at = at + 4, at + 4 + max(length, 0)
+        if length < -1 or at > len(data):
+            raise ValueError
+        yield None if length == -1 else data[start:at]
 
 
 _ITEM = re.compile(
@@ -257,7 +302,15 @@ _ITEM = re.compile(
 )
 
 
-def _array_items(text: str) -> Iterator[str | None]:
+def array_items(text: str) -> Iterator[str | None]:
+    """Return the elements of an array literal of one dimension.
+
+    >>> list(array_items('{a,"b,c",NULL}')), list(array_items("{}"))
+    (['a', 'b,c', None], [])
+
+    Raises:
+        StatementFailed: 22P02, it is malformed.
+    """
     inner = text.strip()
     if not (inner.startswith("{") and inner.endswith("}")):
         raise StatementFailed("22P02", "malformed array literal")
@@ -283,6 +336,4 @@ def _array_items(text: str) -> Iterator[str | None]:
 
 def _array_from_text(text: str, element: str, zone: tzinfo) -> list[object]:
     """Return an array of one dimension, as in `{1,NULL,"a b"}`."""
-    return [
-        None if item is None else _from_text(item, element, zone) for item in _array_items(text)
-    ]
+    return [None if item is None else _from_text(item, element, zone) for item in array_items(text)]

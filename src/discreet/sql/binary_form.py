@@ -8,8 +8,8 @@ from decimal import Decimal
 from typing import Any
 from uuid import UUID
 
-from discreet.serve.pg import temporal
-from discreet.serve.pg.text_format import (
+from discreet.sql import temporal
+from discreet.sql.text_form import (
     Array,
     as_bytes,
     column_text,
