@@ -14,6 +14,7 @@ from discreet.guard.rewrite.kinds import kind_named
 from discreet.guard.rewrite.permitted import Source, plain_source
 from discreet.guard.statements.dialect import ClientPostgres
 from discreet.sql.names import fold_identifier
+from discreet.sql.walk import given_clauses
 
 
 def compile_condition(
@@ -73,14 +74,10 @@ def _single_expression(tree: exp.Query, reached: list[exp.Expr]) -> exp.Expr:
     """Return the only column of a query without tables, which may hold subqueries."""
     for node in list(tree.find_all(exp.Parameter)):
         node.replace(reached[int(node.name) - 1].copy())
-    is_bare = isinstance(tree, exp.Select) and set(_given_arguments(tree)) == {"expressions"}
+    is_bare = isinstance(tree, exp.Select) and given_clauses(tree) == ["expressions"]
     if not is_bare or len(tree.expressions) != 1:
         return exp.Subquery(this=tree)
     return exp.Paren(this=tree.expressions[0].unalias().copy())
-
-
-def _given_arguments(tree: exp.Expr) -> list[str]:
-    return [name for name, value in tree.args.items() if value]
 
 
 def _parse_condition(text: str) -> exp.Expr:

@@ -153,7 +153,9 @@ def row_expression(
     current_user stays the sender.
     """
     step = ("policy", relation.key)
-    holder = exp.Where(this=reading.work.definition(parsed_expression(text)))
+    holder = exp.Where(
+        this=reading.work.definition(parse_stored(text, "an expression of a policy"))
+    )
     if step in reading.trail and holder.find(exp.Query) is not None:
         raise StatementFailed(
             "42P17", f'infinite recursion detected in policy for relation "{relation.name}"'
@@ -206,13 +208,13 @@ def check_rule(
     )
 
 
-def parsed_expression(text: str) -> exp.Expr:
-    """Return an expression that was checked at its definition, as a tree that is checked again."""
+def parse_stored(text: str, what: str) -> exp.Expr:
+    """Return a text that was checked at its definition, as a tree that is checked again."""
     try:
         tree = parse_one(text, dialect=ClientPostgres)
     except (SqlglotError, RecursionError):
         tree = None
     if tree is None:
-        raise StatementFailed("XX000", "internal error: an expression of a policy cannot be read")
+        raise StatementFailed("XX000", f"internal error: {what} cannot be read")
     check_allowed(tree)
     return normalize_tree(tree)

@@ -17,35 +17,24 @@ from discreet.sql import build
 DATABASE = "discreet"  # the result of current_database() unless the session has another name
 
 
-@rule(exp.CurrentUser)
-def _current_user(
+def _database_name(reading: StatementAnalysis) -> str:
+    return reading.subject.settings.get("discreet.database", DATABASE)
+
+
+_TEXTS: Mapping[type[exp.Expr], Callable[[StatementAnalysis], str]] = {
+    exp.CurrentUser: lambda reading: reading.subject.role,
+    exp.SessionUser: lambda reading: reading.subject.user,
+    exp.CurrentSchema: lambda _: DEFAULT_SCHEMA,
+    exp.CurrentCatalog: _database_name,
+}
+
+
+@rule(*_TEXTS)
+def _read_session_text(
     reading: StatementAnalysis, node: exp.Expr, _place: ExpressionContext
 ) -> InferredType:
-    node.replace(session_text(reading.subject.role))
+    node.replace(session_text(_TEXTS[type(node)](reading)))
     return InferredType("text")
-
-
-@rule(exp.SessionUser)
-def _session_user(
-    reading: StatementAnalysis, node: exp.Expr, _place: ExpressionContext
-) -> InferredType:
-    node.replace(session_text(reading.subject.user))
-    return InferredType("text")
-
-
-@rule(exp.CurrentSchema)
-def _current_schema(
-    _reading: StatementAnalysis, node: exp.Expr, _place: ExpressionContext
-) -> InferredType:
-    node.replace(session_text(DEFAULT_SCHEMA))
-    return InferredType("text")
-
-
-@rule(exp.CurrentCatalog)
-def _current_catalog(
-    reading: StatementAnalysis, node: exp.Expr, _place: ExpressionContext
-) -> InferredType:
-    return _current_database(reading, node)
 
 
 # The type of each function, and how much of an ISO timestamp it has.
@@ -120,7 +109,7 @@ def _pg_has_role(reading: StatementAnalysis, node: exp.Expr) -> InferredType:
 
 
 def _current_database(reading: StatementAnalysis, node: exp.Expr) -> InferredType:
-    node.replace(session_text(reading.subject.settings.get("discreet.database", DATABASE)))
+    node.replace(session_text(_database_name(reading)))
     return InferredType("text")
 
 

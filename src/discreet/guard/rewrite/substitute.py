@@ -5,27 +5,25 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from sqlglot import exp, parse_one
-from sqlglot.errors import SqlglotError
+from sqlglot import exp
 
 from discreet.errors import AccessDenied, StatementFailed
 from discreet.guard.access.authority import Name, Privilege, Relation
 from discreet.guard.access.decide import any_column_privilege, privilege_on
 from discreet.guard.access.names import KIND_NAMES
 from discreet.guard.rewrite.adapt import adapt
-from discreet.guard.rewrite.allowed import check_allowed, unsupported_feature
+from discreet.guard.rewrite.allowed import unsupported_feature
 from discreet.guard.rewrite.joins import COMMON, ENTRY, LABEL, TUPLE_CLASS, relation_fields
-from discreet.guard.rewrite.normalize import normalize_tree
 from discreet.guard.rewrite.permitted import Source, TouchedRelation
 from discreet.guard.rewrite.policies import (
     mask_of,
+    parse_stored,
     require_filtering,
     row_condition,
     row_expression,
 )
 from discreet.guard.rewrite.queries import read_finished
 from discreet.guard.rewrite.scope import RangeTableEntry, Scope, distinct_keys
-from discreet.guard.statements.dialect import ClientPostgres
 from discreet.sql import build
 
 if TYPE_CHECKING:
@@ -267,14 +265,7 @@ def _as_query(tree: exp.Expr) -> exp.Query:
 
 def view_query(relation: Relation) -> exp.Expr:
     """Return the query of a view as a tree that was checked again."""
-    try:
-        tree = parse_one(relation.query or "", dialect=ClientPostgres)
-    except (SqlglotError, RecursionError):
-        tree = None
-    if tree is None:
-        raise StatementFailed("XX000", "internal error: the query of a view cannot be read")
-    check_allowed(tree)
-    return normalize_tree(tree)
+    return parse_stored(relation.query or "", "the query of a view")
 
 
 def tables_of(query: exp.Expr) -> set[tuple[str, ...]]:

@@ -12,14 +12,20 @@ from discreet.errors import StatementFailed
 from discreet.guard.access.authority import Authority, Privilege, Relation, Subject
 from discreet.guard.rewrite.adapt import make_total
 from discreet.guard.rewrite.allowed import check_allowed, unsupported_feature
-from discreet.guard.rewrite.analysis import StatementAnalysis
+from discreet.guard.rewrite.analysis import (
+    StatementAnalysis,
+    infer_type,
+    mark_resolved,
+    settle_literal,
+)
 from discreet.guard.rewrite.confirm import confirm_write
 from discreet.guard.rewrite.expressions import check_condition
+from discreet.guard.rewrite.kinds import UNKNOWN
+from discreet.guard.rewrite.naming import select_column_name
 from discreet.guard.rewrite.normalize import normalize_tree
 from discreet.guard.rewrite.permitted import OnConflict, PermittedWrite, Source, plain_source
-from discreet.guard.rewrite.returning import ReturningColumns, read_returning
 from discreet.guard.rewrite.rows import read_insert_rows, read_value
-from discreet.guard.rewrite.scope import RangeTableEntry
+from discreet.guard.rewrite.scope import Origin, RangeTableEntry
 from discreet.guard.rewrite.substitute import Substitution
 from discreet.guard.rewrite.targets import NEW, WriteTarget, read_target
 from discreet.sql.limits import too_deep
@@ -121,6 +127,16 @@ def _check_clauses(tree: exp.Expr) -> None:
         raise unsupported_feature(*_ELSEWHERE.get(name, (name.strip("_").upper(), None)))
 
 
+@dataclass(frozen=True)
+class ReturningColumns:
+    """The columns of RETURNING, aliased, with their names and kinds."""
+
+    columns: tuple[exp.Expr, ...]
+    names: tuple[str, ...]
+    kinds: tuple[str | None, ...]
+    origins: tuple[Origin | None, ...]
+
+
 @dataclass
 class _WriteReader:
     """One write: first all of its parts are checked, then their privileges, then they are replaced."""
@@ -144,7 +160,7 @@ class _WriteReader:
             ]
         columns, rows = read_insert_rows(target, tree, listed)
         conflict = self.conflict(tree.args.get("conflict"))
-        returning = read_returning(target, tree.args.get("returning"))
+        returning = _read_returning(target, tree.args.get("returning"))
         self.written |= set(columns)
         target.check(Privilege.INSERT, columns)
         self._check_conflict(conflict)
@@ -166,7 +182,7 @@ class _WriteReader:
         target = self.target
         assignments = self.assignments(tree.expressions)
         where = self.condition(tree.args.get("where"))
-        returning = read_returning(target, tree.args.get("returning"))
+        returning = _read_returning(target, tree.args.get("returning"))
         target.check(Privilege.UPDATE, assignments)
         target.check_reads(self.substitution)
         target.check_kept(assignments.values())
@@ -186,7 +202,7 @@ class _WriteReader:
         """Return a DELETE that may run."""
         target = self.target
         where = self.condition(tree.args.get("where"))
-        returning = read_returning(target, tree.args.get("returning"))
+        returning = _read_returning(target, tree.args.get("returning"))
         target.check(Privilege.DELETE, ())
         target.check_reads(self.substitution)
         self.substitution.check_all(self.reading)
@@ -392,3 +408,47 @@ def _key_name(node: exp.Expr) -> str:
     if isinstance(node, exp.Identifier):
         return fold_identifier(node)
     raise unsupported_feature("Anything but a column here")
+
+
+def _read_returning(target: WriteTarget, clause: exp.Expr | None) -> ReturningColumns | None:
+    """Check RETURNING."""
+    if clause is None:
+        return None
+    if clause.args.get("into"):
+        raise unsupported_feature("RETURNING INTO")
+    columns = [pair for node in clause.expressions for pair in _expand_column(target, node)]
+    kinds: list[str | None] = []
+    out: list[exp.Expr] = []
+    for name, node in columns:
+        item = exp.Alias(this=node, alias=exp.to_identifier(name, quoted=True))
+        kind = infer_type(target.reading, item.this, target.place("RETURNING")).kind
+        if kind == UNKNOWN:
+            settle_literal(target.reading, item.this, "text")
+        kinds.append("text" if kind == UNKNOWN else kind)
+        out.append(item)
+    names = tuple(name for name, _ in columns)
+    origins = tuple(_column_origin(target, item.this) for item in out)
+    return ReturningColumns(tuple(out), names, tuple(kinds), origins)
+
+
+def _column_origin(target: WriteTarget, node: exp.Expr) -> Origin | None:
+    if not isinstance(node, exp.Column):
+        return None
+    return next((item.origin for item in target.entry.fields if item.key == node.name), None)
+
+
+def _expand_column(target: WriteTarget, node: exp.Expr) -> list[tuple[str, exp.Expr]]:
+    is_qualified = isinstance(node, exp.Column) and isinstance(node.this, exp.Star)
+    if is_qualified and fold_identifier(node.args.get("table")) != target.entry.name:
+        raise StatementFailed("42P01", "missing FROM-clause entry for the table of RETURNING")
+    if isinstance(node, exp.Star) or is_qualified:
+        check_allowed(node)
+        return [
+            (item.name, mark_resolved(target.entry.reference(item), item))
+            for item in target.entry.fields
+            if item.in_star
+        ]
+    check_allowed(node)
+    name = select_column_name(node)
+    inner = normalize_tree(node)
+    return [(name, inner.this.pop() if isinstance(inner, exp.Alias) else inner)]

@@ -10,6 +10,7 @@ from sqlglot import exp
 from discreet.guard.access.authority import Relation
 from discreet.sql import build
 from discreet.sql.names import fold_identifier
+from discreet.sql.walk import extra_clauses
 
 ROWS = "*"  # in place of a column: the number of rows of each person is summed
 _COMPARED = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.Between, exp.In)
@@ -49,11 +50,11 @@ def read_aggregate_query(tree: exp.Query) -> AggregateQuery | None:
     >>> read_aggregate_query(parse_one("SELECT max(pay) FROM staff")) is None
     True
     """
-    if not isinstance(tree, exp.Select) or _set_arguments(tree) - {"expressions", "from_", "where"}:
+    if not isinstance(tree, exp.Select) or extra_clauses(tree, ("expressions", "from_", "where")):
         return None
     source = tree.args.get("from_")
     table = source.this if source is not None else None
-    if not isinstance(table, exp.Table) or _set_arguments(table) - {"this", "db", "alias"}:
+    if not isinstance(table, exp.Table) or extra_clauses(table, ("this", "db", "alias")):
         return None
     if table.alias_column_names:
         return None
@@ -115,10 +116,6 @@ def _comparison_constants(condition: exp.Expr, relation: Relation) -> Iterator[e
                 yield from (exp.Cast(this=text.copy(), to=kind.copy()) for text in texts)
 
 
-def _set_arguments(tree: exp.Expr) -> set[str]:
-    return {name for name, value in tree.args.items() if value}
-
-
 def _column_name(column: exp.Column) -> str:
     return fold_identifier(column.this)
 
@@ -126,11 +123,8 @@ def _column_name(column: exp.Column) -> str:
 def _aggregated_column(tree: exp.Expr) -> str | None:
     """Return the column that is counted, summed or averaged, `ROWS` for count(*), else None."""
     if isinstance(tree, exp.Count) and isinstance(tree.this, exp.Star):
-        return None if tree.expressions or _set_arguments(tree.this) else ROWS
-    if type(tree) not in (exp.Count, exp.Sum, exp.Avg) or _set_arguments(tree) - {
-        "this",
-        "big_int",
-    }:
+        return None if tree.expressions or extra_clauses(tree.this, ()) else ROWS
+    if type(tree) not in (exp.Count, exp.Sum, exp.Avg) or extra_clauses(tree, ("this", "big_int")):
         return None
     column = tree.this
     is_column = isinstance(column, exp.Column) and not isinstance(column.this, exp.Star)
@@ -154,5 +148,5 @@ def _is_safe(node: exp.Expr) -> bool:
         pattern = pattern.this if isinstance(pattern, exp.Cast) else pattern
         return isinstance(pattern, _VALUES) and "\\" not in pattern.name
     if isinstance(node, exp.In):
-        return not _set_arguments(node) - {"this", "expressions"}
+        return not extra_clauses(node, ("this", "expressions"))
     return True
