@@ -205,7 +205,7 @@ def declared() -> dict[str, str]:
 
 @pytest.mark.xdist_group("conventions")
 def test_tests_of_one_group_share_a_worker(request: pytest.FixtureRequest):
-    """Spark starts once and the demo is told once, if the runner knows groups."""
+    """Spark starts once and the demo runs once, if the runner knows groups."""
     if not os.environ.get("PYTEST_XDIST_WORKER"):
         pytest.skip("one process has all groups")
     assert request.node.nodeid.endswith("@conventions")

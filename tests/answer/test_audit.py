@@ -163,7 +163,7 @@ def test_rows_that_are_not_scaled_down_are_caught(monkeypatch: pytest.MonkeyPatc
 
 
 def _told(pays: list[float], **options: Any) -> NDArray[np.int64]:
-    """Return each house's noisy count, -1000 where it is not told."""
+    """Return each house's noisy count, -1000 where it is not released."""
     found = _asked(_people(pays), "house, count(*) AS n", by="house", **options)
     counts = np.full(GROUPS, -1000, np.int64)
     counts[found.column("house").to_numpy()] = found.column("n").to_numpy()
@@ -186,7 +186,7 @@ def test_a_house_of_one_person_is_released_with_chance_delta(noise: str, slip: f
 def test_a_threshold_that_is_one_too_low_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     right = planning.laplace_threshold
     monkeypatch.setattr(planning, "laplace_threshold", lambda *a, **b: right(*a, **b) - 1)
-    # A delta that the right threshold leaves next to nothing of: told are 1340 instead of 490.
+    # A delta that the right threshold leaves next to nothing of: 1340 are released instead of 490.
     result = int((_told([0.0], delta=0.005, noise="laplace") > -1000).sum())
     assert result > stats.binom.isf(ALPHA, GROUPS, 0.005)
 

@@ -1,4 +1,4 @@
-"""The curator: what is reserved, read and told, in this order; who pays; what is free."""
+"""The curator: what is reserved, read and released, in this order; who pays; what is free."""
 
 from __future__ import annotations
 

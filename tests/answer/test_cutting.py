@@ -1,4 +1,4 @@
-"""How many rows the limits cut off is told with the answer, privately, and out of its epsilon."""
+"""How many rows the limits cut off is reported with the answer, privately, and out of its epsilon."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ BY_REGION = "SELECT region, count(*) AS n FROM trips GROUP BY region"
 
 
 def test_a_count_that_limits_made_too_low_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A region of 14,312 rows is told as 1,100: that is no noise, and ± does not hold it."""
+    """A region of 14,312 rows is answered as 1,100: that is no noise, and ± does not hold it."""
     without_noise(monkeypatch)
     with _curator(REGIONAL) as curator:
         answer = curator.ask(BY_REGION, epsilon=10)

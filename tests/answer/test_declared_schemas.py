@@ -55,7 +55,7 @@ def written(folder: Path, ending: str, rows: Sequence[dict[str, Any]]) -> Path:
 
 
 def shown(path: Path, policy: str | None = POLICY) -> list[str]:
-    """Return all that is told before anything is paid: plans with queries, prices, refusals, errors."""
+    """Return all that is shown before anything is paid: plans with queries, prices, refusals, errors."""
     loaded = parse_policy(policy) if policy else None
     result: list[str] = []
     with discreet.open(path, loaded, ledger=path.parent / "ledger.sqlite") as curator:
@@ -577,7 +577,7 @@ FRAME_QUESTIONS = (
 
 
 def shown_of(frame: Any, kind: str) -> list[str]:
-    """Return what is told of a frame before anything is paid, and its cells of `age`."""
+    """Return what is shown of a frame before anything is paid, and its cells of `age`."""
     declared = "" if kind == "text" else ", bounds: [0, 100]"
     policy = parse_policy(
         f"tables: {{data: {{unit: row, columns: {{age: {{role: sensitive, kind: {kind}{declared}}}}}}}}}"

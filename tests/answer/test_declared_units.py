@@ -171,7 +171,7 @@ def test_init_leaves_the_unit_open_where_a_key_of_something_else_repeats(tmp_pat
 
 
 def test_what_init_drafts_for_a_file_is_how_questions_read_it(tmp_path: Path) -> None:
-    """Kinds, forms of dates, delimiter and encoding: the draft holds all that the rows told."""
+    """Kinds, forms of dates, delimiter and encoding: the draft holds all that the rows revealed."""
     path = tmp_path / "people.csv"
     rows = "".join(f"Müller, {n};{1 + n % 28:02}.{1 + n % 12:02}.1990;{n},5\n" for n in range(40))
     path.write_bytes(("name, first;born;pay\n" + rows).encode("latin-1"))

@@ -1,4 +1,4 @@
-"""What a question would cost and how exact it would be, told before anything is read or spent."""
+"""What a question would cost and how exact it would be, before anything is read or spent."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What groups are called tells about nobody: equal values of different people look alike."""
+"""What groups are called reveals nothing about a person: equal values of different people look alike."""
 
 from __future__ import annotations
 

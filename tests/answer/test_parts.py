@@ -1,4 +1,4 @@
-"""What a predicate can touch is never told too small: against DuckDB, and against tricks."""
+"""What a predicate can touch is never underestimated: against DuckDB, and against tricks."""
 
 from __future__ import annotations
 

@@ -136,7 +136,7 @@ REFUSED = {
     "SELECT count(*) FROM people p JOIN towns t ON p.pay = t.size": "several rows",
     "SELECT count(*) FROM people p JOIN (SELECT town FROM towns) t ON p.town = t.town": "public",
     "SELECT count(*) FROM (SELECT age FROM people UNION ALL SELECT cost FROM visits) x": "",
-    # Functions whose answer would be somebody's own value
+    # Functions whose answer would be a person's own value
     "SELECT * FROM people": "aggregates",
     "SELECT age, count(*) FROM people GROUP BY sex": "one person's value",
     "SELECT first(age) FROM people": "no private answer",
@@ -149,7 +149,7 @@ REFUSED = {
     "SELECT sum(DISTINCT age) FROM people": "DISTINCT",
     "SELECT quantile_cont(age, age) FROM people": "constant",
     "SELECT who, count(*) FROM visits GROUP BY who": "rows of people",
-    # Tables that nobody declared, files and table functions
+    # Tables that no one declared, files and table functions
     "SELECT count(*) FROM information_schema.tables": "system tables",
     "SELECT count(*) FROM pg_catalog.pg_class": "system tables",
     "SELECT count(*) FROM duckdb_tables()": "no table",

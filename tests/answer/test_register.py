@@ -95,7 +95,7 @@ def test_only_the_first_rows_of_a_person_count(monkeypatch: pytest.MonkeyPatch):
     with open_copy() as curator:
         plan, _ = curator.plan("SELECT count(*) FROM visits", epsilon=1)
         assert plan.private_queries[0].limit.method == "rank"
-        # Two of p, two of q, one of r; rows that are nobody's do not count.
+        # Two of p, two of q, one of r; rows that are no one's do not count.
         assert curator.ask("SELECT count(*) FROM visits", epsilon=1).rows == [[5]]
         assert curator.ask("SELECT count(DISTINCT who) FROM visits", epsilon=1).rows == [[3]]
         result = curator.ask("SELECT count(*) FROM visits WHERE who = 'p'", epsilon=1)

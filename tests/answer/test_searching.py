@@ -1,4 +1,4 @@
-"""Bounds that the policy leaves private are found with noise, paid for once, and told."""
+"""Bounds that the policy leaves private are found with noise, paid for once, and reported."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def test_bounds_are_found_privately_and_reported(monkeypatch: pytest.MonkeyPatch
 def test_numbers_beyond_the_bounds_that_were_found_are_clamped(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """A few people with a huge salary are no bin that stands out: nobody learns of them."""
+    """A few people with a huge salary are no bin that stands out: no one learns of them."""
     without_noise(monkeypatch)
     few = [1e12] * 5 + [20_000.0] * (COUNT - 5)
     data = PEOPLE.set_column(0, "salary", pa.array(few))

@@ -208,7 +208,7 @@ def test_a_column_that_is_the_unit_in_one_half_of_a_union_is_no_unit() -> None:
 
 
 def test_a_number_that_is_small_in_one_half_of_a_union_may_be_of_any_size() -> None:
-    """A cast that fails tells that somebody's number is large."""
+    """A cast that fails tells that a person's number is large."""
     question = (
         "SELECT count(*) FROM (SELECT pid, least(greatest(cost, 0), 5) AS c FROM visits UNION ALL "
         "SELECT pid, cost AS c FROM visits) u WHERE CAST(c AS INTEGER) > 5"

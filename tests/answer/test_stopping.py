@@ -1,4 +1,4 @@
-"""Questions that nobody waits for anymore end, wherever they are."""
+"""Questions that no one waits for anymore end, wherever they are."""
 
 from __future__ import annotations
 

@@ -133,7 +133,7 @@ def test_a_wide_unit_id_is_joined_exactly(make: Make, request: pytest.FixtureReq
 def test_ids_of_different_kinds_are_refused_by_their_types_alone(
     make: Make, types: tuple[str, str]
 ) -> None:
-    """Whoever is there, joined they would be compared as doubles, or one would not fit the other."""
+    """Whichever people are there, joined they would be compared as doubles, or one would not fit the other."""
     quoted = tuple(f"'{one}'" for one in BEYOND)
     found = _verdicts(make, _tables(quoted, types), (quoted[3],))
     both = {name: one for name, one in found.items() if "JOIN" in name or "UNION" in name}

@@ -131,7 +131,7 @@ TABLES = {
 
 
 def ask(curator: Curator, question: str) -> list[list[Any]]:
-    """Return the rows; where a key is private, groups of more than two people are told."""
+    """Return the rows; where a key is private, groups of more than two people are released."""
     private = {"epsilon": 100, "delta": 1e-6} if "/* private */" in question else {"epsilon": 1}
     return curator.ask(question, **private).rows
 

@@ -1,4 +1,4 @@
-"""Attacks on a published table find the same on every engine, and tell nobody's values."""
+"""Attacks on a published table find the same on every engine, and reveal no values."""
 
 from __future__ import annotations
 

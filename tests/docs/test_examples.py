@@ -267,7 +267,7 @@ class Reader:
 
 
 def keep_spending_in(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Give a page a ledger of its own, so that its budgets are whole and nobody's home is written."""
+    """Give a page a ledger of its own, so that its budgets are whole and no one's home is written."""
     monkeypatch.setenv("DISCREET_LEDGER", str(folder / "ledger.sqlite"))
 
 

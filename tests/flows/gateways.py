@@ -35,7 +35,7 @@ PASSING = ("08", "57P", "58", "53300", "40001", "25006")
 
 
 def _free_port() -> int:
-    """Return a port that nobody is given by chance while a gateway is down.
+    """Return a port that no one is given by chance while a gateway is down.
 
     From 32768 on the system gives ports away: to other tests, and to a client that tries to come back
     and may so be connected to itself.
@@ -124,7 +124,7 @@ def run(gateway: Gateway, *statements: str) -> None:
 
 
 class Client(threading.Thread):
-    """Does a task over and over until told to stop, reconnecting whenever it is cut off.
+    """Does a task over and over until stopped, reconnecting whenever it is cut off.
 
     `task` gets a connection and a number, which grows only when the task was done; a number that was
     cut off is tried again.

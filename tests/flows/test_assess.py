@@ -154,7 +154,7 @@ def unknown_keys(expected: Any, found: Any, path: str = "") -> list[str]:
 
 @pytest.fixture
 def everything(people: Path, discreet) -> Any:
-    """All of an assessment: policy, population, combinations, and somebody who is unique."""
+    """All of an assessment: policy, population, combinations, and a person who is unique."""
     with people.open("a", encoding="utf-8") as file:
         file.write("99,F,01234,flu\n")
     policy = people.with_name("policy.yaml")

@@ -1,4 +1,4 @@
-"""`discreet attack linkage`, from a voter list to named patients, and to nobody after anonymize."""
+"""`discreet attack linkage`, from a voter list to named patients, and to no one after anonymize."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ FREQUENCIES = ("pool.csv", "--known", "genotypes.csv", "--reference", "reference
 @pytest.mark.usefixtures("study")
 @pytest.mark.statistics
 def test_frequencies_reveal_who_is_in_the_pool(discreet: Discreet):
-    """20 members, 1.7 deviations ahead on average: some are told, and more than by chance."""
+    """20 members, 1.7 deviations ahead on average: some are identified, and more than by chance."""
     ran = discreet(
         "attack", "membership", *FREQUENCIES, "--truth", "case", "--json", "--tolerance", "1%"
     )

@@ -71,7 +71,7 @@ def test_discreets_own_answers_reveal_no_one_and_no_real_budget_is_spent(
     options = ["--people", "8", "--by", "name", "--policy", "policy.yaml", "--epsilon", "1"]
     ran = discreet("attack", "tracker", "staff.csv", *PAY, *options, "--json", "--seed", "1")
     assert ran.code == 0
-    # One of 8 is hit by chance in 1 of 100,000 runs, and that tells nobody which one.
+    # One of 8 is hit by chance in 1 of 100,000 runs, and that tells no one which one.
     assert ran.json[0]["correct"] <= 1
     assert ran.json[0]["details"]["absent"] == 2
     assert "Nothing of the real budget is spent" in ran.err

@@ -50,7 +50,7 @@ RIGHTS = (
 
 
 def writing(who: str) -> Callable[[psycopg.Connection[Any], int], bool]:
-    """Insert one row after the other; one that was there is one that nobody heard of."""
+    """Insert one row after the other; one that was there is one that no one heard of."""
 
     def write(connection: psycopg.Connection[Any], number: int) -> bool:
         with suppress(psycopg.errors.UniqueViolation):
@@ -274,7 +274,7 @@ def defining(tables: set[str]) -> Callable[[psycopg.Connection[Any], int], bool]
                 connection.execute(f"INSERT INTO {name} VALUES (1)".encode())
                 connection.execute(f"GRANT SELECT ON {name} TO writer".encode())
         except psycopg.errors.DuplicateTable:
-            pass  # it was made, and nobody heard of it
+            pass  # it was made, and no one heard of it
         tables.add(name)
         if number % 2:
             tables.discard(name)
@@ -303,7 +303,7 @@ def test_a_question_asked_again_after_a_lost_connection_costs_nothing(gateway: G
     lost.execute(f"SET discreet.epsilon = {PRICE}".encode())
     lost.pgconn.send_query(b"SELECT count(*) AS n FROM people WHERE id < 501")
     lost.pgconn.flush()
-    lost.close()  # whether it was answered, nobody heard
+    lost.close()  # whether it was answered, no one heard
     with closing(connect(gateway, user="analyst")) as analyst:
         notices: list[str] = []
         analyst.add_notice_handler(lambda notice: notices.append(str(notice.message_primary)))

@@ -1,4 +1,4 @@
-"""`discreet demo` from end to end: the story is told by the real commands on the written files."""
+"""`discreet demo` from end to end: the real commands run on the written files."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest
 from discreet.cli.demo import DEMO_STEPS, RESULTS
 from discreet.cli.demo_files import read_hospital
 
-pytestmark = pytest.mark.xdist_group("demo")  # the story is told once
+pytestmark = pytest.mark.xdist_group("demo")  # the demo runs once
 DISCREET = Path(sys.executable).parent / "discreet"
 
 

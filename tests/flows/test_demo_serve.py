@@ -51,7 +51,7 @@ def greeting(folder: Path) -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def psql(greeting: str, folder: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
-    """Return how somebody types statements."""
+    """Return how a person types statements."""
     assert "psql service=clerk" in greeting
 
     def typed(person: str, *statements: str) -> subprocess.CompletedProcess[str]:

@@ -1,4 +1,4 @@
-"""The first start of a server when something is in its way: nobody is locked out by that."""
+"""The first start of a server when something is in its way: no one is locked out by that."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SHOWN = "The password of admin, shown this once:\n  "
 
 @pytest.fixture
 def port():
-    """A port that somebody else listens to."""
+    """A port that another user listens to."""
     with closing(socket.create_server(("127.0.0.1", 0))) as taken:
         yield taken.getsockname()[1]
 

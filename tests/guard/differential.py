@@ -136,7 +136,7 @@ class Steps:
         return Step(sender, None, f"GRANT {what} TO {grantee} WITH GRANT OPTION")
 
     def take_back(self) -> Step | str:
-        """Revoke what was granted before, as whoever granted it."""
+        """Revoke what was granted before, as the role that granted it."""
         if not self.rights_given:
             return self.revoke()
         given = self._relied_on(self.rights_given)
@@ -157,7 +157,7 @@ class Steps:
         return Step(sender, None, f"GRANT {what} TO {member} WITH ADMIN OPTION{others}")
 
     def take_role_back(self) -> Step | str:
-        """Revoke a membership that was granted before, as whoever granted it."""
+        """Revoke a membership that was granted before, as the role that granted it."""
         if not self.roles_given:
             return self.revoke_role()
         given = self._relied_on(self.roles_given)

@@ -6,7 +6,7 @@ import pyarrow as pa
 
 from discreet import assess
 
-# Ann is alone with two days; on the day she shares with Bob nobody is.
+# Ann is alone with two days; on the day she shares with Bob no one is.
 VISITS = pa.table(
     {
         "who": ["ann", "ann", "ann", "bob", None],

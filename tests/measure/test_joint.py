@@ -91,7 +91,7 @@ def test_identifiers_and_the_unit_do_not_stay():
     )
     policy = Policy({"t": model.TablePolicy("t", columns, unit="id")})
     found = assess(table, policy, table="t", depth=0).joint
-    # The one person with a cat has two rows; of the two with a dog nobody is alone.
+    # The one person with a cat has two rows; of the two with a dog no one is alone.
     assert (found.columns, found.unique) == (2, 1)
 
 

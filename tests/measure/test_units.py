@@ -22,7 +22,7 @@ ROWS = st.lists(
 
 
 def people_alone(rows: list[tuple], chosen: tuple[int, ...]) -> set:
-    """Return who has a row that nobody else shares on the chosen columns."""
+    """Return who has a row that no one else shares on the chosen columns."""
     holders: dict[tuple, set] = {}
     for person, *values in rows:
         holders.setdefault(tuple(values[index] for index in chosen), set()).add(person)

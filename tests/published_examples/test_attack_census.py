@@ -25,7 +25,7 @@ groups:
 """
 
 # Understanding Database Reconstruction Attacks on Public Data (CACM 62:3), table 1; counts of fewer
-# than three people are suppressed, and nobody below 15 is married.
+# than three people are suppressed, and no one below 15 is married.
 SEVEN = """
 people: 7
 decimals: 1

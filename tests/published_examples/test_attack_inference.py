@@ -39,7 +39,7 @@ def attacked(source, *sensitive: str, attack=find_homogeneity, **options):
 
 
 def beliefs(source, sensitive: str, *knows: str, **person: str) -> dict[str, float]:
-    """Return what somebody who knows this believes about the person in a class."""
+    """Return what a person who knows this believes about the person in a class."""
     with opened(source, sensitive) as bound:
         known = read_knowledge(knows, bound.subject.table)
         result = read_classes(with_knowledge(bound, known)).columns[0]
@@ -84,7 +84,7 @@ def test_b6_carl_has_cancer_once_heart_disease_is_ruled_out():
     assert after == {"Cancer": 1.0}
     with opened("b5_three_anonymous", "Disease") as bound:
         (found,) = find_all(bound, knows=["Disease <> 'Heart Disease'"], rules_out=0)
-    # Of the four without heart disease the two in Carl's class are told.
+    # Of the four without heart disease the two in Carl's class are revealed.
     assert (found.targets, found.claimed, found.baseline) == (4, 2, 0.0)
 
 
@@ -101,7 +101,7 @@ def test_b10_50_of_51_have_hiv_once_pneumonia_is_ruled_out():
     (found,) = attacked(table, "value", attack=find_background, rules_out=1)
     worst = [entry["worst"] for entry in found.details["by_values_ruled_out"]]
     assert worst == [exactly(0.5), exactly(50 / 51), 1.0]
-    # Ruled out for each: somebody with pneumonia is told by 49 of 50, with bronchitis by 1 of 51.
+    # Ruled out for each: a person with pneumonia is revealed by 49 of 50, with bronchitis by 1 of 51.
     assert (found.claimed, found.details["average"]) == (99, exactly(50 / 51))
     assert beliefs(table, "value", "value <> 'pneumonia'", group="g")["HIV"] == exactly(50 / 51)
 

@@ -42,7 +42,7 @@ def test_b1_the_published_table_names_ten_of_eleven_voters():
         read("b1_published"), quasi=["Age", "Sex", "Zipcode"], against=voters, depth=0
     )
     assert (found.unique, found.presence.k_map, found.presence.population) == (10, 1, 11)
-    assert found.presence.lowest == 0  # Mike is in the list and fits nobody
+    assert found.presence.lowest == 0  # Mike is in the list and fits no one
     assert found.presence.people_not_in_population == 0
 
 
@@ -317,7 +317,7 @@ def test_d6_the_row_that_is_alone_must_be_suppressed():
     starred = table.copy()
     starred.loc[starred["Age"] == "[20-29]", ["Sex", "Age", "Zip"]] = "*"
     found = assess(starred, "Diagnosis")
-    # A row of stars is still one row: whoever fits no other class is it. It must be left out.
+    # A row of stars is still one row: anyone who fits no other class is it. It must be left out.
     assert (found.k, found.suppressed) == (1, 1)
 
 

@@ -23,4 +23,4 @@ def test_c27_the_best_three_age_ranges_make_the_table_three_anonymous():
         for low, high in zip(found.lows[:, 0], found.highs[:, 0], strict=True)
     }
     assert found.notes["k"] == 3
-    assert cuts == {(21, 26), (27, 35), (36, 49)}  # nobody is 20, so that the textbook's 20 is a 21
+    assert cuts == {(21, 26), (27, 35), (36, 49)}  # no one is 20, so that the textbook's 20 is a 21

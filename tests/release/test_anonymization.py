@@ -205,7 +205,7 @@ def test_people_who_share_nothing_are_one_class():
 
 
 def test_units_are_counted_once():
-    """Ten rows of one person hide nobody: people are counted, and the unit is not published."""
+    """Ten rows of one person hide no one: people are counted, and the unit is not published."""
     rows = [(30, 1, "F", "clerk", "flu")] * 10 + [(50, 2, "M", "boss", "gout")] * 2
     table = table_of(rows).append_column("id", [[1] * 10 + [2, 3]])
     wanted = policy(model.KAnonymity(3), unit="id")
@@ -217,7 +217,7 @@ def test_units_are_counted_once():
 
 
 def test_too_few_suppressed_rows_are_left_out():
-    """Whoever fits no class would be one of them."""
+    """Anyone who fits no class would be one of them."""
     rows = [(30, 1, "F", "clerk", "flu")] * 9 + [(60, 9, "M", "sailor", "gout")]
     wanted = policy(model.KAnonymity(3), method="full-domain", suppress=0.1)
     with TemporaryDirectory() as folder:

@@ -257,7 +257,7 @@ def test_a_risk_is_not_accepted_for_no_reason(tmp_path: Path, reason: str):
     assert list(tmp_path.iterdir()) == []
 
 
-# --- What is tolerated where nobody says.
+# --- What is tolerated where no one says.
 
 
 def survey(*, people: int = 240, answers: int = 40) -> pa.Table:

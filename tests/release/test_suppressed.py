@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from discreet.release.release import Release
 
-# Nobody knows the age of three people, who live apart and share an illness.
+# No one knows the age of three people, who live apart and share an illness.
 AGELESS = pa.table(
     {
         "age": pa.array([None, None, None, 30, 30, 31, 40, 41, 40]),

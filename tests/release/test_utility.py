@@ -102,7 +102,7 @@ PEOPLE = st.lists(
     min_size=4,
     max_size=40,
 )
-# Nobody is a miner: a reader of `*` cannot know that.
+# No one is a miner: a reader of `*` cannot know that.
 JOBS = build_taxonomy({"office": ["clerk", "boss"], "field": ["farmer", "sailor", "miner"]})
 
 

@@ -1,4 +1,4 @@
-"""The page of findings: the worst first, in words, with nobody's example."""
+"""The page of findings: the worst first, in words, without an example of a person."""
 
 from __future__ import annotations
 

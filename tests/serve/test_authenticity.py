@@ -1,4 +1,4 @@
-"""Whoever can write a server's folder, but has not its key, can neither change what it believes nor go back."""
+"""Anyone who can write a server's folder, but has not its key, can neither change what it believes nor go back."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whatever is sent, nobody sees a cell outside their rights, or a word of the engine.
+"""Whatever is sent, no one sees a cell outside their rights, or a word of the engine.
 
 `DISCREET_FUZZ=100000` sends more; `python -m bench.fuzz` says what came back.
 """

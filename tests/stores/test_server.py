@@ -1,4 +1,4 @@
-"""Books on a server: commits that nobody heard of, and a primary that dies."""
+"""Stores on a server: commits without a response, and a primary that fails."""
 
 from __future__ import annotations
 

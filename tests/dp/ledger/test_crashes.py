@@ -158,7 +158,7 @@ def test_a_forked_process_uses_connections_of_its_own(tmp_path: Path):
 
 
 def test_several_processes_may_make_the_same_ledger_at_once(tmp_path: Path):
-    Ledger(tmp_path / "other.db").close()  # so that nobody is late for having to import
+    Ledger(tmp_path / "other.db").close()  # so that no one is late for having to import
     path, start = tmp_path / "ledger.db", tmp_path / "start"
     children = []
     for number in range(6):

@@ -28,7 +28,7 @@ parts = st.one_of(st.none(), st.frozensets(st.sampled_from(CELLS[:3]), min_size=
 
 
 class Asked(RuleBasedStateMachine):
-    """Each person is in one cell; the model adds up, in fractions, what was told about them."""
+    """Each person is in one cell; the model adds up, in fractions, what was released about them."""
 
     accounting: Accounting = "approximate"
 

@@ -1,4 +1,4 @@
-"""Laplace and Gaussian noise on integers: what is claimed, what is told, what cannot come out."""
+"""Laplace and Gaussian noise on integers: what is claimed, what is released, what cannot occur."""
 
 from __future__ import annotations
 

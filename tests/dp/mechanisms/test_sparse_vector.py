@@ -102,7 +102,7 @@ def test_noise_that_does_not_grow_with_the_number_of_answers_is_caught(threshold
 
 
 def test_releasing_the_noisy_value_is_caught():
-    """Algorithm 3 (Roth 2011): a value of 0 that was told says that the threshold is not above 0."""
+    """Algorithm 3 (Roth 2011): a value of 0 that was released says that the threshold is not above 0."""
     noise, scale = np.arange(-4000, 1), 4
     weights = np.exp(-np.abs(noise) / 2)
     first, second = (

@@ -395,7 +395,7 @@ def _again(own: Session, name: str, text: str) -> None:
 def _move(own: Session, source: int, target: int, amount: int) -> None:
     balance = own.one(f"SELECT balance FROM account WHERE id = {source}")
     changes = {source: str(balance - amount), target: f"balance + {amount}"}
-    for account in sorted(changes):  # always in one order, so that nobody waits in a circle
+    for account in sorted(changes):  # always in one order, so that no one waits in a circle
         own.do(f"UPDATE account SET balance = {changes[account]} WHERE id = {account}")
 
 
@@ -420,7 +420,7 @@ def _at_once(place: Place, actions: list[Callable[[Session], None]]) -> None:
         own = place.connect()
         try:
             action(own)
-        except BaseException as error:  # noqa: BLE001 -- told below
+        except BaseException as error:  # noqa: BLE001 -- reported below
             failures.append(error)
         finally:
             own.close()

@@ -1,4 +1,4 @@
-"""A small stage for tests: somebody says something, and the next authority comes of it."""
+"""A small stage for tests: a role sends a statement, and the next authority results."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Stage:
-    """Who said what, so far."""
+    """The statements so far, with their senders."""
 
     def __init__(self, *script: str, scope: RevokeScope = "owner") -> None:
         self.authority: Authority = initial_authority("admin")

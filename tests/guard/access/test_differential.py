@@ -46,7 +46,7 @@ SYSTEM_COLUMNS = ("tableoid", "cmax", "xmax", "cmin", "xmin", "ctid")  # there a
 
 
 class Postgres:
-    """The oracle: one connection of the superuser, who becomes whoever sends a step."""
+    """The oracle: one connection of the superuser, who becomes the sender of each step."""
 
     def __init__(self, url: str, name: str) -> None:
         import psycopg
@@ -166,7 +166,7 @@ class Postgres:
 
 
 class Model:
-    """The authority, and whoever sends a step."""
+    """The authority, and the sender of each step."""
 
     def __init__(self, admin: str) -> None:
         self.authority = initial_authority(admin)

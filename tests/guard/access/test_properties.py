@@ -1,4 +1,4 @@
-"""What holds after every sequence of statements, whoever sent them."""
+"""What holds after every sequence of statements, whichever role sent them."""
 
 from __future__ import annotations
 
@@ -132,7 +132,7 @@ def test_who_granted_to_each_other_keep_it_in_postgresqls_way_only(
 
 
 def rooted(listed: AccessControlList, privilege: Privilege) -> set[str]:
-    """Return the owner and whoever has the grant option through grants that start there."""
+    """Return the owner and anyone who has the grant option through grants that start there."""
     found = {listed.owner}
     for _ in listed.entries:
         found |= {

@@ -1,4 +1,4 @@
-"""The control store: one version after the other, and documents that nobody changes in between."""
+"""The control store: one version after the other, and documents that no one changes in between."""
 
 from __future__ import annotations
 

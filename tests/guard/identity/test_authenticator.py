@@ -1,4 +1,4 @@
-"""Who comes in, what strangers can tell from a refusal, and what the journal is told."""
+"""Who is admitted, what strangers learn from a refusal, and what the journal records."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Recording: durable when it returns, in one chain, whoever writes and whoever is killed."""
+"""Recording: durable when it returns, in one chain, whichever process writes or is killed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whatever somebody does to a journal is found, as far as it can be; where it cannot, that is said."""
+"""Whatever a user does to a journal is found, as far as it can be; where it cannot, that is reported."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def run(place: Path, script: str) -> None:
 
 
 def rewrite(place: Path, *, size: int, key: Ed25519PrivateKey | None) -> None:
-    """Write the journal anew with other words, as whoever owns the machine can."""
+    """Write the journal anew with other words, as the owner of the machine can."""
     entries = list(Journal(place).entries())[:size]
     shutil.copy(place, place.with_suffix(".before"))
     for path in place.parent.glob(f"{place.name}*"):

@@ -26,14 +26,14 @@ Outcome = int | str  # a count, or a SQLSTATE
 
 @dataclass(frozen=True)
 class Act:
-    """A statement by somebody with a clearance; `apply` is its meaning."""
+    """A statement by a user with a clearance; `apply` is its meaning."""
 
     clearance: str
     sql: str
     apply: Callable[[State, int], tuple[State, int]]
 
     def on(self, state: State) -> tuple[State, Outcome]:
-        """Return the state after it, and what whoever sent it is told."""
+        """Return the state after it, and the result that its sender gets."""
         try:
             return self.apply(state, CODES[self.clearance])
         except model.Failed as failure:

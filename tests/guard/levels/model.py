@@ -1,4 +1,4 @@
-"""Multi-level relations as plain Python sets: what the SQL must do, said once more and naively.
+"""Multi-level relations as plain Python sets: what the SQL must do, written once more and naively.
 
 A tuple is a key, its label, and for each other column None or a value with its label. Labels are codes.
 """

@@ -31,7 +31,7 @@ EMPLOYEE = "employee"
 
 
 def relation(name: str, types: dict[str, str], **more: Any) -> Relation:
-    """Return a plain relation whose key is its first column, unless said otherwise."""
+    """Return a plain relation whose key is its first column, unless given otherwise."""
     given = {"primary_key": (next(iter(types)),), **more}
     required = given.pop("required", ())
     listed = tuple(RelationColumn(n, kind, not_null=n in required) for n, kind in types.items())

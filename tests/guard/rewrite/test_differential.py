@@ -10,7 +10,7 @@ from tests.guard.rewrite.world import Answer, OnDuckDB, OnPostgres, send
 
 pytestmark = pytest.mark.postgres
 ROLES = ("ann", "bob", "carl", "eve", "owner")
-# PostgreSQL does not look at a common table expression that nobody reads; discreet does.
+# PostgreSQL does not look at a common table expression that no one reads; discreet does.
 STRICTER = {"WITH x AS (SELECT sal FROM emp) SELECT 1"}
 # A literal that is none of its type fails in PostgreSQL before rights are looked at.
 LITERALS = {"SELECT CASE WHEN name = 'Ann' THEN 1 ELSE 'x' END FROM emp"}

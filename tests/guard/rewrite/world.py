@@ -255,7 +255,7 @@ def rows_refused(permitted: PermittedWrite) -> exp.Expr | None:
 
 
 class OnDuckDB(Guarded):
-    """discreet before DuckDB; an engine's failure is told by its class."""
+    """discreet before DuckDB; an engine's failure is reported by its class."""
 
     def __init__(self, rights: Authority | None = None) -> None:
         super().__init__("duckdb", rights)

@@ -1,4 +1,4 @@
-"""Nobody over 89 can be told from another, by age or by any date."""
+"""No one over 89 can be distinguished from another, by age or by any date."""
 
 from __future__ import annotations
 

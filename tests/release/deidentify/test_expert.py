@@ -34,7 +34,7 @@ POLICY = Policy(
 
 
 def people(*sizes: int, **extra: list[Any]) -> pa.Table:
-    """Return classes of these sizes, told apart by `sex`."""
+    """Return classes of these sizes, distinguished by `sex`."""
     sex = [str(number) for number, size in enumerate(sizes) for _ in range(size)]
     ill = [("flu", "cold")[row % 2] for row in range(len(sex))]
     return pa.table({"sex": sex, "ill": ill, **extra})

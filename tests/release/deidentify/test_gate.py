@@ -75,7 +75,7 @@ def test_keyed_pseudonyms_are_not_undone(tmp_path: Path):
 
 
 def answers(rows: int = 300) -> pa.Table:
-    """A table that names nobody by one column and everybody by all of them."""
+    """A table that names no one by one column and everybody by all of them."""
     columns = {f"q{n}": [(row >> n) & 1 for row in range(rows)] for n in range(9)}
     return pa.table({"name": [f"Zebulon Quackenbush {n}" for n in range(rows)], **columns})
 

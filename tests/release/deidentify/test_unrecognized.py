@@ -1,4 +1,4 @@
-"""A column with a name nobody knows is told by its values, however many rows a person has."""
+"""A column with an unknown name is recognized by its values, however many rows a person has."""
 
 from __future__ import annotations
 

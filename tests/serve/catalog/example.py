@@ -136,7 +136,7 @@ def _relations() -> list[Relation]:
 
 
 def hospital(version: int = 1) -> Authority:
-    """Return who may do what: alice owns all, bob is staff, carol is nobody in particular."""
+    """Return who may do what: alice owns all, bob is staff, carol has no special role."""
     roles = {
         "discreet": DatabaseRole("discreet", superuser=True, login=True),
         "alice": DatabaseRole("alice", login=True),
@@ -165,7 +165,7 @@ def parsed(text: str) -> exp.Query:
 
 @dataclass(frozen=True)
 class Client:
-    """Somebody who asks the catalog."""
+    """A user who asks the catalog."""
 
     catalog: SystemCatalog
 
@@ -180,7 +180,7 @@ class Client:
 
 
 def client(role: str, authority: Authority = AUTHORITY, **settings: str) -> Client:
-    """Return somebody who asks the catalog as `role`."""
+    """Return a user who asks the catalog as `role`."""
     subject = Subject(role, role, settings=settings)
     return Client(
         SystemCatalog(authority, subject, database="postgres", version=VERSION, settings=SETTINGS)

@@ -1,4 +1,4 @@
-"""What real clients send to learn of a server is answered, whoever asks."""
+"""What real clients send to learn of a server is answered, whichever role asks."""
 
 from __future__ import annotations
 
@@ -56,6 +56,6 @@ def test_every_query_of_a_client_is_answered_with_the_types_that_were_reported(n
 def test_a_user_with_few_rights_is_answered_as_well(name: str):
     numbers, asked = numbers_of("carol"), client("carol")
     for text in queries(name):
-        # She is told that there is no relation `patients`.
+        # She gets the message that there is no relation `patients`.
         if "patients'" not in text:
             asked.catalog.run(parsed(bound(text, numbers)))

@@ -112,7 +112,7 @@ def _hidden(authority: Authority, role: str) -> set[str]:
         hidden |= {relation.policies[0].name, relation.triggers[0].name}
         if not columns and not whole:
             hidden.add(relation.name)
-    # Whoever owns something may read what they wrote, also where it names what others hid since.
+    # Anyone who owns something may read what they wrote, also where it names what others hid since.
     for relation in authority.relations.values():
         if owns(authority, role, relation):
             words = " ".join(

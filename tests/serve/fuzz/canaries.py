@@ -1,4 +1,4 @@
-"""Values that are in one cell only, and how to find them, or parts of them, in anything that is told."""
+"""Values that are in one cell only, and how to find them, or parts of them, in any output."""
 
 from __future__ import annotations
 

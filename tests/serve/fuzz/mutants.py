@@ -1,4 +1,4 @@
-"""Statements that nobody thought of: trees with pieces exchanged, nested and spliced, and texts with words exchanged."""
+"""Unusual statements: trees with pieces exchanged, nested and spliced, and texts with words exchanged."""
 
 from __future__ import annotations
 

@@ -50,7 +50,7 @@ class Tally:
 
 
 class Watch:
-    """Sends mutants and looks at everything that is told."""
+    """Sends mutants and checks every output."""
 
     def __init__(self, world: World, chance: Random, *, share: float) -> None:
         self.world, self.chance, self.share = world, chance, share
@@ -69,7 +69,7 @@ class Watch:
         return self.tally
 
     def look(self, user: str) -> None:
-        """See that somebody and a witness are still served."""
+        """See that a user and a witness are still served."""
         for who, query in ((user, "SELECT 1"), ("mid", "SELECT count(*) FROM missions")):
             if self.world.rows(who, query) != [(1 if query == "SELECT 1" else 4,)]:
                 self.tally.find(("wrong", who, query))

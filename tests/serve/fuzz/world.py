@@ -104,7 +104,7 @@ class World:
         return [self.rows(user, text) for user, text in texts]
 
     def rows(self, user: str, text: str) -> list[tuple[Any, ...]]:
-        """Return the rows of a query of somebody."""
+        """Return the rows of a query of a user."""
         table = do(self.session(user), text)
         return list(zip(*(column.to_pylist() for column in table.columns), strict=True))
 

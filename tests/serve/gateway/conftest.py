@@ -26,7 +26,7 @@ HOSPITAL = Path(str(files("discreet") / "data" / "hospital"))
 
 @dataclass
 class Client:
-    """Somebody who is logged in and types SQL."""
+    """A user who is logged in and types SQL."""
 
     session: GatewaySession
 
@@ -86,7 +86,7 @@ def hospital(
 
 @pytest.fixture
 def connect() -> Callable[..., Client]:
-    """Return how somebody who was let in gets a session."""
+    """Return how a user who was let in gets a session."""
 
     def enter(opened: OpenedServer, user: str = "admin", **parameters: str) -> Client:
         client = ClientInfo(user, "127.0.0.1", is_local=True, is_encrypted=True)

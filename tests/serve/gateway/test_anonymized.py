@@ -43,7 +43,7 @@ def test_a_release_that_cannot_be_safe_is_not_made(admin):
 
 @pytest.fixture
 def people(server, connect):
-    """Somebody with a table of forty people."""
+    """A user with a table of forty people."""
     client = connect(server)
     client.run("CREATE TABLE people (id int PRIMARY KEY, age int, illness text)")
     rows = ", ".join(f"({n}, {20 + n % 4}, '{'ab'[n % 2]}')" for n in range(40))
@@ -135,7 +135,7 @@ def test_what_a_release_was_made_of_is_not_what_its_view_is_made_of_later(server
 
 @pytest.fixture
 def workers(server, connect):
-    """Somebody with a table of 64 people, whose age and area together tell their work."""
+    """A user with a table of 64 people, whose age and area together tell their work."""
     client = connect(server)
     client.run("CREATE TABLE workers (id int PRIMARY KEY, age int, area int, work text)")
     rows = ", ".join(f"({n}, {20 + n % 16 // 4}, {n % 4}, 'w{n % 16}')" for n in range(64))

@@ -63,7 +63,7 @@ def refusal(client: Client, text: str, *values: object) -> StatementFailed:
 
 
 def tracked(client: Client) -> int:
-    """The textbook's tracker: somebody or a crowd, somebody or the rest, less everybody."""
+    """The textbook's tracker: a person or a crowd, a person or the rest, less everyone."""
     return value(client, CROWD) + value(client, REST) - value(client, SUM)
 
 
@@ -309,7 +309,7 @@ def test_a_person_of_the_policy_has_many_rows(
     admin.run("DROP CONTROL c ON visits; CREATE CONTROL d ON visits TO eve WITH (size=50, audit)")
     text = "SELECT count(*) FROM visits WHERE patient_id <= 'P01000'"
     value(adversary, text)
-    # How many rows somebody has is a value, too.
+    # How many rows a person has is a value, too.
     assert str(refusal(adversary, f"{text} AND patient_id <> 'P00500'")) == answer_history.TOO_CLOSE
     some = refusal(adversary, "SELECT count(*) FROM visits WHERE ward = 'pulmonology'")
     assert "some rows of a person" in str(some)

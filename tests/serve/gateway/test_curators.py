@@ -1,4 +1,4 @@
-"""Curators are shared between sessions: none is closed under somebody's feet, and none is forgotten open."""
+"""Curators are shared between sessions: none is closed while in use, and none stays open."""
 
 from __future__ import annotations
 

@@ -65,7 +65,7 @@ class Served:
 def test_postgresql_16_and_the_server_agree_on_every_statement(
     oracle: tuple[Postgres, str, int], open_server, monkeypatch: pytest.MonkeyPatch
 ):
-    # Whether somebody may log in is another question: here everybody is inside.
+    # Whether a user may log in is another question: here everybody is inside.
     monkeypatch.setattr(SessionState, "require_runnable", lambda *_: None)
     postgres, prefix, seed = oracle
     opened = open_server(
@@ -85,5 +85,5 @@ def test_postgresql_16_and_the_server_agree_on_every_statement(
         if "00000" not in (ours, theirs) and (
             "ALL TABLES" in step.sql or step.user not in opened.server.control.authority().roles
         ):
-            continue  # which relation is refused first is chance there; who was dropped is nobody
+            continue  # which relation is refused first is chance there; who was dropped is no one
         assert ours == theirs, "\n".join(done[-15:])

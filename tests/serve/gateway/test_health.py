@@ -1,4 +1,4 @@
-"""Health: what cannot be reached is told, and nothing else."""
+"""Health: what cannot be reached is reported, and nothing else."""
 
 from __future__ import annotations
 

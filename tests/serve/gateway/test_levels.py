@@ -13,7 +13,7 @@ PLACES = ("duckdb", pytest.param("postgresql", marks=pytest.mark.postgres))
 
 @pytest.fixture(params=PLACES)
 def people(request, open_server, connect):
-    """Somebody cleared low and somebody cleared high; `m` has labels, `p` has none."""
+    """A user cleared low and a user cleared high; `m` has labels, `p` has none."""
     settings = {}
     if request.param == "postgresql":
         import psycopg

@@ -1,4 +1,4 @@
-"""Questions of those who may only ask: what else the owner said holds for them, too."""
+"""Questions of those who may only ask: what else the owner declared holds for them, too."""
 
 from __future__ import annotations
 

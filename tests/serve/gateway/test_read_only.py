@@ -1,4 +1,4 @@
-"""Transactions that only read, whoever says so and however."""
+"""Transactions that only read, however that is set."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ GRANT INSERT, UPDATE, SELECT ON t TO high, reader; SECURITY LABEL FOR mls ON TAB
 
 @pytest.fixture
 def make(open_server: Callable[..., Any], connect: Callable[..., Any], tmp_path: Any):
-    """Return how a server is made with the table and somebody who reads it."""
+    """Return how a server is made with the table and a user who reads it."""
 
     def made(kind: str, *, hidden: bool = True) -> Any:
         stores = dict.fromkeys(("control", "ledger", "journal"), ":memory:")

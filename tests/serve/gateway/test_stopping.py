@@ -1,4 +1,4 @@
-"""Questions end when their time is over or somebody cancels them, and harm nobody else's."""
+"""Questions end when their time is over or are canceled, and do not affect others."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ LONG = "SELECT count(*) FROM range(1000000) AS a, range(1000000) AS b WHERE a.ra
 
 @pytest.fixture
 def analyst(hospital, connect):
-    """Somebody who may only ask."""
+    """A user who may only ask."""
     admin = connect(hospital)
     admin.run("CREATE USER analyst")
     admin.run("GRANT AGGREGATE ON patients TO analyst WITH BUDGET (EPSILON 2, DELTA 1e-6)")

@@ -1,4 +1,4 @@
-"""Whose rights triggers ask with, and what nobody learns from them."""
+"""Whose rights triggers ask with, and what no one learns from them."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from discreet.guard.identity import accounts
 
 @pytest.fixture
 def high(server, connect):
-    """Somebody cleared for secrets, and a table with labels."""
+    """A user cleared for secrets, and a table with labels."""
     admin = connect(server)
     admin.run("SECURITY LABEL FOR mls ON DATABASE IS 'U < S'")
     admin.run("CREATE USER high; CREATE ROLE other; GRANT other TO high")

@@ -1,4 +1,4 @@
-"""Who floods or stalls over HTTP harms nobody else."""
+"""Who floods or stalls over HTTP harms no one else."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def test_connections_that_say_nothing_are_ended(small: Web):
 def test_one_address_does_not_get_all_places(small: Web, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(
         timeouts, "IDLE_TIMEOUT", 2 * PATIENCE
-    )  # nobody is sent away for saying nothing
+    )  # no one is sent away for saying nothing
     many = [connected(small) for _ in range(40)]
     assert wait_for(lambda: len(select.select(many, [], [], 0)[0]) >= 28)
     for place in many:

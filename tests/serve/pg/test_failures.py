@@ -1,4 +1,4 @@
-"""What a client is told of failures: known ones by their SQLSTATE, others without a word."""
+"""What a client learns of failures: known ones by their SQLSTATE, others without details."""
 
 from __future__ import annotations
 

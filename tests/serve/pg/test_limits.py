@@ -47,7 +47,7 @@ def wait_for(condition: Callable[[], bool], seconds: float = PATIENCE) -> bool:
 
 
 def hangs_up_on(raw: Raw, data: bytes) -> bool:
-    """Send a little, and return whether nobody is there any more."""
+    """Send a little, and return whether no one is there any more."""
     time.sleep(0.05)
     try:
         raw.send(data)
@@ -291,7 +291,7 @@ def test_each_of_500_logins_at_once_succeeds_or_gets_a_reason(user: str):
     with serving(limits=limits) as served, contextlib.ExitStack() as stack:
         crowd = [stack.enter_context(knocking(served)) for _ in range(500)]
         for raw in crowd:
-            with contextlib.suppress(ConnectionError):  # some are told before they say who they are
+            with contextlib.suppress(ConnectionError):  # some are refused before they authenticate
                 raw.send(startup(user=user))
         last = [raw.until("E", "Z", "R")[-1] for raw in crowd]
         if user == "trusted":
