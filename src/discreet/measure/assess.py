@@ -17,13 +17,12 @@ from discreet.engines.scratch import ScratchEngine
 from discreet.errors import EmptySource, WrongUsage
 from discreet.formatting import format_count
 from discreet.measure.assessment import Assessment, Presence, Selectivity, SensitiveColumn
+from discreet.measure.cautions import exposed_columns, misfit_cautions
 from discreet.measure.classes import Cells, distinct_cells, group_cells, people_in, sizes_query
 from discreet.measure.describe import describe_assessment
 from discreet.measure.encode import comparable_value
-from discreet.measure.exposed import exposed_columns
 from discreet.measure.exposure import find_exposures
 from discreet.measure.joint import measure_joint
-from discreet.measure.misfits import misfit_cautions
 from discreet.measure.presence import Matched, match_population
 from discreet.measure.risk.sample import AT_RISK_ABOVE, SampleRisk, sample_risk
 from discreet.measure.risk.uniques import Uniques

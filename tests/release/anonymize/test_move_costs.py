@@ -11,10 +11,9 @@ from discreet.policy import model
 from discreet.release.anonymize import label_cost
 from discreet.release.anonymize.attribute import CodedAttribute
 from discreet.release.anonymize.blocks import cut_into_blocks
-from discreet.release.anonymize.cached_judge import CachedJudge
 from discreet.release.anonymize.frequencies import Frequencies, label_rows
 from discreet.release.anonymize.greedy_clustering import grow_classes
-from discreet.release.anonymize.judge import Judge
+from discreet.release.anonymize.judge import CachedJudge, Judge
 from discreet.release.anonymize.label_cost import Space
 from discreet.release.anonymize.move_costs import MoveCosts
 from discreet.release.anonymize.problem import Problem

@@ -6,13 +6,10 @@ import heapq
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
-from discreet.release.anonymize.attribute_gauges import PerAttribute
-from discreet.release.anonymize.best_first import best_first
 from discreet.release.anonymize.checks import Node, NodeCheck, NodeChecker
 from discreet.release.anonymize.frequencies import label_rows
-from discreet.release.anonymize.incumbent import Incumbent
-from discreet.release.anonymize.lattice import projections
-from discreet.release.anonymize.metrics import Metric
+from discreet.release.anonymize.lattice import Incumbent, best_first, projections
+from discreet.release.anonymize.metrics import Metric, PerAttribute
 from discreet.release.anonymize.problem import Problem
 
 # Blocks of attributes are searched to the end when their lattice has at most so many nodes.

@@ -9,10 +9,8 @@ from typing import Any
 import numpy as np
 
 from discreet.release.anonymize.anytime import branch_and_bound
-from discreet.release.anonymize.best_first import best_first
 from discreet.release.anonymize.checks import NodeChecker
-from discreet.release.anonymize.incumbent import Incumbent
-from discreet.release.anonymize.lattice import size_of
+from discreet.release.anonymize.lattice import Incumbent, best_first, size_of
 from discreet.release.anonymize.metrics import Metric, loss
 from discreet.release.anonymize.problem import Problem
 from discreet.release.anonymize.reachability import unreachable_error

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.release.anonymize.blocks import cut_into_blocks
-from discreet.release.anonymize.cached_judge import CachedJudge
+from discreet.release.anonymize.judge import CachedJudge
 from discreet.release.anonymize.label_cost import Space
 from discreet.release.anonymize.recoding import SUPPRESSED
 

@@ -2,19 +2,68 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
 from itertools import combinations, product
 from math import prod
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.release.anonymize.incumbent import Incumbent
+from discreet.release.anonymize.checks import Node, NodeCheck, NodeChecker
+from discreet.release.anonymize.metrics import Gauge
+from discreet.release.anonymize.problem import Problem
 
-if TYPE_CHECKING:
-    from discreet.release.anonymize.checks import Node, NodeCheck
-    from discreet.release.anonymize.metrics import Gauge
+# Sums of the same losses in another order differ by less.
+TOLERANCE = 1e-12
+# How far up a path the first node is tried, and then of the rest the next: found by trying.
+_STEP = 0.75
+
+
+@dataclass
+class Incumbent:
+    """The best solution so far: least potential, then least sum of levels, then first node.
+
+    `least` bounds the potential of every node that was not checked.
+    """
+
+    checker: NodeChecker
+    gauge: Gauge
+    check: NodeCheck | None = None
+    potential: float = np.inf
+    rank: tuple[int, Node] = field(default=(0, ()))
+    least: float = -np.inf
+
+    @property
+    def tolerance(self) -> float:
+        """By how much potentials may differ and still be the same."""
+        return TOLERANCE * max(1.0, abs(self.potential)) if self.check else 0.0
+
+    @property
+    def gap(self) -> float:
+        """The score minus the least score that any node could have: 0 when this is the optimum."""
+        if self.least >= self.potential - self.tolerance:
+            return 0.0
+        return self.gauge.score(self.potential) - self.gauge.score(self.least)
+
+    def visit(self, node: Node) -> NodeCheck:
+        """Check a node, and keep it if it is the best solution."""
+        check = self.checker.check(node)
+        if self.checker.holds(check):
+            self.offer(check, self.gauge.potential(check))
+        return check
+
+    def offer(self, check: NodeCheck, potential: float) -> None:
+        """Keep a solution if it is better than the best so far."""
+        rank = (sum(check.node), check.node)
+        if self.beats(potential, rank):
+            self.check, self.potential, self.rank = check, potential, rank
+
+    def beats(self, potential: float, rank: tuple[int, Node]) -> bool:
+        """Return whether a node with this potential would be better than the best so far."""
+        if self.check is None or potential < self.potential - self.tolerance:
+            return True
+        return potential <= self.potential + self.tolerance and rank < self.rank
 
 
 # So many checks show whether they close other nodes as well.
@@ -130,3 +179,37 @@ def projections(heights: Sequence[int], most: int) -> Iterator[Node]:
                 for j, level in zip(chosen, levels, strict=True):
                     node[j] = level
                 yield tuple(node)
+
+
+def best_first(problem: Problem, best: Incumbent, is_over: Callable[[], bool]) -> None:
+    """Close the node that promises most, again and again, until none promises more than the best.
+
+    A node is closed by its own check, or sooner by that of a higher one: what must be suppressed
+    there must be here. High nodes close many others at once, so that they are tried first, on a path
+    upward from the node, ever nearer to it.
+    """
+    lattice = GeneralizationLattice(problem.heights, best.gauge)
+    # Where nothing may be suppressed, two columns alone exclude much.
+    for node in projections(problem.heights, 1 if problem.limit else 2):
+        if lattice.is_open(node):
+            lattice.learn(best.visit(node), best)
+    while (chosen := lattice.next(best)) is not None:
+        for node in _descend_path(lattice.path(chosen, best) if lattice.pays else [chosen]):
+            if is_over():
+                best.least = lattice.least
+                return
+            if lattice.is_open(node):
+                lattice.learn(best.visit(node), best)
+            if not lattice.is_open(chosen, best):
+                break
+    best.least = best.potential
+
+
+def _descend_path(path: list[Node]) -> Iterator[Node]:
+    """Yield a node high on the path, then ever lower ones, the first of the path last."""
+    place = len(path) - 1
+    while place > 0:
+        place = int(place * _STEP)
+        yield path[place]
+    if len(path) == 1:
+        yield path[0]

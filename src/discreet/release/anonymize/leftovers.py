@@ -9,8 +9,8 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.release.anonymize.cached_judge import CachedJudge
 from discreet.release.anonymize.frequencies import renumber_keys, sum_by_label
+from discreet.release.anonymize.judge import CachedJudge
 from discreet.release.anonymize.label_cost import Space
 from discreet.release.anonymize.mondrian import partition_loosely
 from discreet.release.anonymize.problem import Problem

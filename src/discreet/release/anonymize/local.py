@@ -17,10 +17,9 @@ from numpy.typing import NDArray
 
 from discreet.errors import Bug, WrongUsage
 from discreet.release.anonymize.blocks import cut_into_blocks
-from discreet.release.anonymize.cached_judge import CachedJudge
 from discreet.release.anonymize.frequencies import label_rows, renumber_keys
 from discreet.release.anonymize.greedy_clustering import MOST_K, grow_classes
-from discreet.release.anonymize.judge import holds_as_one
+from discreet.release.anonymize.judge import CachedJudge, holds_as_one
 from discreet.release.anonymize.label_cost import Space
 from discreet.release.anonymize.lattice_search import best_node, make_walk, search_lattice
 from discreet.release.anonymize.leftovers import hide_outliers, merge_rest, show_hidden

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:
-    from discreet.release.anonymize.cached_judge import CachedJudge
+    from discreet.release.anonymize.judge import CachedJudge
     from discreet.release.anonymize.move_costs import MoveCosts
 
 # Losses are kept in single precision: a smaller gain may be none.
