@@ -8,7 +8,7 @@ unexport PYTHONDONTWRITEBYTECODE
 # Two cores are what CI has; one Spark and one PostgreSQL are shared per worker.
 WORKERS ?= 2
 
-.PHONY: help setup demo test soak check format bench figures lock release clean
+.PHONY: help setup demo test soak check format bench figures reference lock release clean
 
 help: ## show this list
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1\t/'
@@ -63,6 +63,9 @@ bench: setup ## ratios against the engine and against peers
 
 figures: setup ## measure the figures of the documentation anew, and render them into its pages
 	$(BIN)/python -m bench.figures
+
+reference: setup ## write docs/reference/python.md from docstrings
+	$(BIN)/python scripts/reference.py
 
 lock: setup ## renew requirements.lock from pyproject.toml
 	$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-header --no-annotate --all-extras \

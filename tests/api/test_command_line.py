@@ -104,7 +104,12 @@ def keyword_arguments(functions: Functions) -> dict[str, inspect.Parameter]:
     found: dict[str, inspect.Parameter] = {}
     for function in functions:
         found |= inspect.signature(function).parameters
-    return {name: parameter for name, parameter in found.items() if name != "self"}
+    # `**criteria` are those that installed packages add; each has an option of its name.
+    return {
+        name: parameter
+        for name, parameter in found.items()
+        if name != "self" and parameter.kind is not parameter.VAR_KEYWORD
+    }
 
 
 def exceptions(listed: Mapping[str, Mapping[str, str]], verb: str) -> set[str]:

@@ -442,7 +442,8 @@ class Curator:
             entries: How many of the latest entries.
 
         >>> import pyarrow
-        >>> with open_curator(pyarrow.table({"sick": [True, False]})) as curator:
+        >>> people = pyarrow.table({"sick": [True, False]})
+        >>> with open_curator(people, ledger=":memory:") as curator:
         ...     answer = curator.ask("SELECT count(*) AS n FROM data", epsilon=1)
         ...     found = curator.budget()
         >>> [entry["epsilon"] for entry in found.entries if entry["state"] == "committed"]
