@@ -6,7 +6,7 @@ import pytest
 from tests.serve.catalog.example import client, parsed
 
 from discreet.errors import StatementFailed
-from discreet.serve.catalog.allowed import CALLS, PARTS
+from discreet.serve.catalog.translate import CALLS, PARTS
 
 
 @pytest.mark.parametrize(
