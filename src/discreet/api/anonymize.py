@@ -59,6 +59,7 @@ def anonymize(  # noqa: PLR0913 -- the options of the command
     against: object = None,
     earlier: Sequence[str] = (),
     accept_risk: str | None = None,
+    expected: str | None = None,
     output: str | Path | None = None,
     manifest: str | Path | None = None,
     force: bool = False,
@@ -108,6 +109,7 @@ def anonymize(  # noqa: PLR0913 -- the options of the command
         against: The population, for `k_map` and `presence`.
         earlier: Releases of the same people made before.
         accept_risk: Why it is published even if attacks learn more than the policy tolerates.
+        expected: The SHA-256 that the written file must have, or it is not published.
         output: Where to write: a CSV or Parquet file, a folder, a table. None: in memory only.
         manifest: Where the manifest goes; by default `release.json` beside the output.
         force: Replace what is at `output`.
@@ -145,6 +147,7 @@ def anonymize(  # noqa: PLR0913 -- the options of the command
         leave_out=leave_out or (),
         **{name: given[name] for name in _WORDS_OF_OPTIONS},
     )
+    made = current_time()
     arguments: dict[str, Any] = {
         "options": options,
         "table": table,
@@ -152,6 +155,7 @@ def anonymize(  # noqa: PLR0913 -- the options of the command
         "suppressed": suppressed,
         "seconds": time,
         "key": None if key_file is None else read_key_file(Path(key_file)).secret,
+        "expected": expected,
         "earlier": tuple(map(str, earlier)),
         "accept_risk": accept_risk,
         "frontier": frontier,
@@ -160,23 +164,19 @@ def anonymize(  # noqa: PLR0913 -- the options of the command
         "encoding": encoding,
         "memory_limit": memory,
         "progress": progress,
+        "registry": open_registry(
+            source, policy=policy, table=table, made=made, remembers=output is not None
+        ),
     }
     if dry_run:
         return anonymize_source(source, policy, **arguments)
     if output is None:
         return _anonymize_in_memory(source, policy, arguments)
-    made = current_time()
-    path = choose_manifest_path(output, manifest=_optional_path(manifest), force=force)
-    is_path = isinstance(source, (str, Path))
-    known = open_registry(source, policy=policy, table=table, made=made) if is_path else None
-    found = anonymize_source(
-        source, policy, output=output, force=force, manifest=path, registry=known, **arguments
+    path = choose_manifest_path(
+        output, manifest=None if manifest is None else Path(manifest), force=force
     )
+    found = anonymize_source(source, policy, output=output, force=force, manifest=path, **arguments)
     return with_manifest(found, path, _kept_arguments(given), made=made)
-
-
-def _optional_path(path: str | Path | None) -> Path | None:
-    return None if path is None else Path(path)
 
 
 def _kept_arguments(given: Mapping[str, Any]) -> dict[str, Any]:

@@ -136,15 +136,14 @@ def deidentify(  # noqa: PLR0913 -- the options of the command
             )
     if dry_run and output is not None:
         prepare_target(output, force=force)
-    is_path = isinstance(source, (str, Path))
     common: dict[str, Any] = {
         "accept_risk": accept_risk,
         "force": force,
         "reading": SourceOptions(table, delimiter, encoding, memory, leave_out or (), unit),
         "progress": progress,
-        "registry": open_registry(source, policy=policy, table=table)
-        if is_path and output is not None
-        else None,
+        "registry": open_registry(
+            source, policy=policy, table=table, remembers=output is not None and not dry_run
+        ),
     }
     run = _RUNS[method]
     if method == EXPERT or dry_run or output is not None:

@@ -39,15 +39,24 @@ def current_time() -> str:
 
 
 def open_registry(
-    source: str | Path, *, policy: object = None, table: str | None = None, made: str | None = None
-) -> Registry:
-    """Return where releases of this table are remembered: beside its policy, else beside it."""
+    source: object,
+    *,
+    policy: object,
+    table: str | None,
+    made: str | None = None,
+    remembers: bool = True,
+) -> Registry | None:
+    """Return where releases of this table are remembered: beside its policy, else beside it.
+
+    A frame has no place, and None. Without `remembers`, earlier releases are read and none is added.
+    """
     from discreet.release.registry import Registry, make_subject, registry_folders
 
+    if not isinstance(source, (str, Path)):
+        return None
     subject = make_subject(table or PurePath(source).stem, policy=policy, source=str(source))
-    return Registry(
-        subject, registry_folders(policy=policy, source=str(source)), made or current_time()
-    )
+    folders = registry_folders(policy=policy, source=str(source))
+    return Registry(subject, folders, made or current_time(), remembers=remembers)
 
 
 def choose_manifest_path(output: str | Path, *, manifest: Path | None, force: bool) -> Path:
@@ -68,13 +77,11 @@ def choose_manifest_path(output: str | Path, *, manifest: Path | None, force: bo
 
 
 def with_manifest(
-    found: Release, path: Path | None, arguments: Mapping[str, Any], *, made: str
+    found: Release, path: Path, arguments: Mapping[str, Any], *, made: str
 ) -> Release:
     """Return the release with its manifest written to `path`, and its record kept."""
     from discreet.release.manifest import keep_record, write_manifest
 
-    if path is None:
-        return found
     found = replace(found, manifest=str(path))
     keep_record(found, arguments=arguments, made=made)
     write_manifest(path, found, arguments=arguments, made=made)

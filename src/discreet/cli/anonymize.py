@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 import click
 from click.core import ParameterSource
@@ -12,10 +12,14 @@ from click.core import ParameterSource
 from discreet.cli import options, output
 from discreet.cli.findings import print_refusal
 from discreet.cli.release_parameters import SecondsType, ShareType, WeightsType, criteria_options
-from discreet.errors import RiskNotTolerated
+from discreet.errors import InvalidManifest, RiskNotTolerated, WrongUsage
 from discreet.policy.model import Utility
 from discreet.registry import METHODS
 from discreet.release.release import Release
+
+if TYPE_CHECKING:
+    from discreet.release.manifest import Manifest
+    from discreet.release.registry import RegistryRecord
 
 HELP = """Publish the rows of SOURCE so that every class meets the criteria.
 
@@ -176,23 +180,102 @@ def _run_publish(source: str | None, choices: dict[str, Any]) -> Release:
         raise click.UsageError("Name the SOURCE, or a manifest with --replay.")
     if choices["out"] is None and not choices["dry_run"]:
         raise click.UsageError("Say where the release goes with -o, or add --dry-run.")
-    from discreet.cli.publication import publish_release
+    return _publish_release(source, choices)
 
-    return publish_release(source, choices)
+
+def _publish_release(
+    source: str, choices: dict[str, Any], *, expected: str | None = None
+) -> Release:
+    """Return the release that the words ask for, written with its manifest."""
+    from discreet.api.anonymize import anonymize
+    from discreet.api.publication import kept_choices
+    from discreet.release.manifest import manifest_path
+    from discreet.writing import refuse_collisions
+
+    out = None if choices["dry_run"] else choices["out"]
+    manifest = None if out is None else choices["manifest"] or manifest_path(out)
+    refuse_collisions(
+        (choices["policy"], choices["against"], choices["key_file"]),
+        {"the rows": out, "the manifest": manifest, "the report": choices["report"]},
+        source=source,
+    )
+    same = {*kept_choices(), *("manifest", "force", "dry_run", "key_file", "frontier", "minimal")}
+    given = {name: choices[name] for name in {*same, "memory"} - {"policy", "seconds"}}
+    with output.progress() as step:
+        return anonymize(
+            source,
+            choices["policy"],
+            output=out,
+            expected=expected,
+            time=choices["seconds"],
+            progress=step,
+            **given,
+        )
 
 
 def _run_replay(path: Path, choices: dict[str, Any], source: str | None) -> Release:
     if source is not None:
         raise click.UsageError("A manifest names its source. Leave SOURCE out with --replay.")
     from discreet.api.publication import kept_choices
-    from discreet.cli.publication import replay_release
 
     context = click.get_current_context()
     for parameter in context.command.params:
         is_given = context.get_parameter_source(str(parameter.name)) is ParameterSource.COMMANDLINE
         if is_given and parameter.name in kept_choices():
             raise click.UsageError(f"The manifest says it all: leave {parameter.opts[0]} out.")
-    return replay_release(path, choices, command=context.command)
+    return _replay_release(path, choices, command=context.command)
+
+
+def _replay_release(path: Path, choices: dict[str, Any], *, command: click.Command) -> Release:
+    """Make the release of a manifest again; a file that differs is an error.
+
+    The options of `command` read what the manifest keeps.
+    """
+    from discreet.api.publication import kept_choices
+    from discreet.release.manifest import read_manifest, require_unchanged
+
+    manifest = read_manifest(path)
+    record = _find_record(manifest, path)
+    require_unchanged(record)
+    arguments = dict(record.content["arguments"])
+    source = arguments.pop("source", None)
+    if not isinstance(source, str) or source == "-":
+        raise WrongUsage(f"{path} does not name a source that can be read again.")
+    out = choices["out"] or manifest.output
+    if out is None or out.startswith("table "):
+        raise WrongUsage(f"The release of {path} went to {out or 'no file'}. Say where with -o.")
+    if manifest.sha256 is not None and Path(out).suffixes != Path(str(manifest.output)).suffixes:
+        raise WrongUsage(
+            f"The release of {path} is {manifest.output}: a file of another kind cannot be the same. "
+            "Name one with the same ending."
+        )
+    context = click.Context(command)
+    types = {parameter.name: parameter for parameter in command.params}
+    restored = {
+        name: types[name].type_cast_value(context, value) if value is not None else value
+        for name, value in arguments.items()
+        if name in kept_choices()
+    }
+    again = {**choices, **restored, "out": out}
+    if choices["manifest"] is None and Path(str(out)) == Path(str(manifest.output)):
+        again["manifest"] = path
+    return _publish_release(source, again, expected=manifest.sha256)
+
+
+def _find_record(manifest: Manifest, path: Path) -> RegistryRecord:
+    """Return what the custodian's registry has of a manifest's release."""
+    from discreet.release.registry import find_record, registry_folders
+
+    policy, source = (manifest.arguments.get(name) for name in ("policy", "source"))
+    folders = registry_folders(policy=policy, source=source)
+    record = find_record(folders, manifest.id) if manifest.id else None
+    if record is None:
+        places = " or ".join(str(folder) for folder in folders)
+        raise InvalidManifest(
+            f"The release of {path} is not in {places}: only its custodian's registry knows what it was "
+            "made from. Run where it was made, or bring the registry back."
+        )
+    return record
 
 
 def _report_writer(path: Path) -> Callable[[Release], None]:

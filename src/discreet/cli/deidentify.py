@@ -12,13 +12,10 @@ from click.core import ParameterSource
 from discreet.cli import options, output
 from discreet.cli.findings import print_refusal
 from discreet.errors import OutputRefused, RiskNotTolerated, WrongUsage
-from discreet.release.deidentify.record import Deidentified
 from discreet.result import Result
 
 if TYPE_CHECKING:
     from discreet.measure.assess import Progress
-    from discreet.release.deidentify.expert import Determination
-    from discreet.release.deidentify.source import SourceOptions
 
 EXAMPLES = """\b
 Examples:
@@ -39,20 +36,6 @@ Write SOURCE without what names people, by one of three methods:
 """
 
 SAFE_HARBOR, EXPERT, PSEUDONYMIZE = "safe-harbor", "expert", "pseudonymize"
-# Options that only some methods know, by their parameter's name.
-_ONLY = {
-    "as_of": (SAFE_HARBOR,),
-    "classes": (SAFE_HARBOR,),
-    "restricted_zips": (SAFE_HARBOR,),
-    "keep": (SAFE_HARBOR, PSEUDONYMIZE),
-    "unit": (SAFE_HARBOR, PSEUDONYMIZE),
-    **dict.fromkeys(("threshold", "adversary", "against", "fraction", "expert"), (EXPERT,)),
-    **dict.fromkeys(
-        ("key_file", "key_env", "columns", "format_preserving", "reversible", "tokens", "mapping"),
-        (PSEUDONYMIZE,),
-    ),
-    **dict.fromkeys(("shift_dates", "hash_name"), (PSEUDONYMIZE,)),
-}
 
 
 class ClassType(click.ParamType[tuple[str, str]]):
@@ -122,14 +105,12 @@ def _expert_options(command: Callable[..., Any]) -> Callable[..., Any]:
             "--adversary",
             type=click.Choice(["prosecutor", "journalist", "marketer"]),
             metavar="WHO",
-            default="prosecutor",
             help="Expert: prosecutor, journalist or marketer.",
         ),
         click.option(
             "--threshold",
             type=click.FloatRange(0, 1, min_open=True, max_open=True),
             metavar="RISK",
-            default=0.09,
             help="Expert: greatest risk, 0.09 is 1/11.",
         ),
     ):
@@ -138,7 +119,7 @@ def _expert_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _pseudonym_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    names: dict[str, Any] = {"type": options.NAMES, "default": ()}
+    names: dict[str, Any] = {"type": options.NAMES}
     for option in (
         click.option("--hash", "hash_name", metavar="NAME", hidden=True),  # refused
         click.option(
@@ -210,12 +191,13 @@ def command(
     _refuse_foreign(context, method)
     _refuse_collisions(source, report, choices)
     write = _report_writer(report, method) if report is not None else None
-    run = {SAFE_HARBOR: _safe_harbor, EXPERT: _determine_expert, PSEUDONYMIZE: _run_pseudonymize}[
-        method
-    ]
+    if choices.pop("hash_name") is not None:
+        from discreet.release.deidentify.hashes import refuse_unkeyed_hash
+
+        refuse_unkeyed_hash(context.params["hash_name"])
     with output.progress() as step:
         try:
-            found = run(source, choices, step)
+            found = _run_method(source, method, choices, step)
         except RiskNotTolerated as refusal:
             print_refusal(refusal, as_json=as_json, report=report)
             raise
@@ -229,12 +211,15 @@ def command(
 
 def _refuse_foreign(context: click.Context, method: str) -> None:
     """Refuse an option that the method would not heed: its user believes that it does."""
+    from discreet.api.deidentify import METHODS_OF_OPTION
+
+    known = {**METHODS_OF_OPTION, "hash_name": (PSEUDONYMIZE,)}
     for parameter in context.command.params:
         name = parameter.name or ""
         is_given = context.get_parameter_source(name) is ParameterSource.COMMANDLINE
-        if is_given and method not in _ONLY.get(name, (method,)):
+        if is_given and method not in known.get(name, (method,)):
             raise WrongUsage(
-                f"{parameter.opts[0]} belongs to --method {' or '.join(_ONLY[name])}, not to {method}."
+                f"{parameter.opts[0]} belongs to --method {' or '.join(known[name])}, not to {method}."
             )
 
 
@@ -250,106 +235,19 @@ def _refuse_collisions(source: str, report: Path | None, choices: dict[str, Any]
         raise OutputRefused(f"{report} cannot hold both the rows and the report.")
 
 
-def _reading_options(choices: dict[str, Any]) -> SourceOptions:
-    from discreet.release.deidentify.source import SourceOptions
+def _run_method(source: str, method: str, choices: dict[str, Any], step: Progress) -> Any:
+    from discreet.api.deidentify import deidentify
 
-    return SourceOptions(
-        table=choices["table"],
-        delimiter=choices["delimiter"],
-        encoding=choices["encoding"],
-        memory_limit=choices["memory"],
-        leave_out=choices["leave_out"] or (),
-        unit=choices["unit"],
-    )
-
-
-def _output_target(choices: dict[str, Any]) -> str | None:
-    """Return where rows go, nowhere in a dry run; a place that cannot be written is told even then."""
-    target: str | None = choices["target"]
-    if target is None:
-        if choices["dry_run"]:
-            return None
+    if choices["target"] is None and not choices["dry_run"] and method != EXPERT:
         raise WrongUsage("Say where the rows go with -o OUT, or look first with --dry-run.")
-    if choices["dry_run"]:
-        from discreet.release.deidentify.deidentify import prepare_target
-
-        prepare_target(target, force=choices["force"])
-        return None
-    return target
-
-
-def _common_arguments(source: str, choices: dict[str, Any], step: Progress) -> dict[str, Any]:
-    from discreet.api.publication import open_registry
-
-    return {
-        "accept_risk": choices["accept_risk"],
-        "registry": open_registry(source, policy=choices["policy"], table=choices["table"]),
-        "force": choices["force"],
-        "reading": _reading_options(choices),
-        "progress": step,
-    }
-
-
-def _safe_harbor(source: str, choices: dict[str, Any], step: Progress) -> Deidentified:
-    from datetime import UTC, datetime
-
-    from discreet.release.deidentify.deidentify import safe_harbor
-    from discreet.release.deidentify.zip_areas import read_small_areas
-
-    restricted: Path | None = choices["restricted_zips"]
-    return safe_harbor(
+    given = {name: value for name, value in choices.items() if name not in ("target", "classes")}
+    return deidentify(
         source,
-        _output_target(choices),
-        as_of=choices["as_of"] or datetime.now(UTC).year,
-        policy=choices["policy"],
-        classes=dict(choices["classes"]),
-        keep=choices["keep"] or (),
-        unit=choices["unit"],
-        small=read_small_areas(restricted) if restricted else None,
-        **_common_arguments(source, choices, step),
-    )
-
-
-def _determine_expert(source: str, choices: dict[str, Any], step: Progress) -> Determination:
-    from discreet.release.deidentify.deidentify import determine_source
-    from discreet.release.deidentify.expert import ExpertChoices
-
-    target = _output_target(choices) if choices["target"] is not None else None
-    names = ("threshold", "adversary", "against", "fraction", "expert")
-    decided = {name: choices[name] for name in names}
-    return determine_source(
-        source,
-        choices["policy"],
-        target,
-        # What would be written is judged, also in a dry run.
-        choices=ExpertChoices(**decided, remove_identifiers=choices["target"] is not None),
-        **_common_arguments(source, choices, step),
-    )
-
-
-def _run_pseudonymize(source: str, choices: dict[str, Any], step: Progress) -> Deidentified:
-    from discreet.api.deidentify import choose_pseudonyms, read_secret_key
-    from discreet.release.deidentify.apply_pseudonyms import PseudonymChoices
-    from discreet.release.deidentify.deidentify import pseudonymize_source
-
-    if choices["hash_name"] is not None:
-        from discreet.release.deidentify.hashes import refuse_unkeyed_hash
-
-        refuse_unkeyed_hash(choices["hash_name"])
-    if choices["mapping"] is not None and not choices["tokens"]:
-        raise WrongUsage("--mapping keeps random texts. Name the columns that get them: --tokens.")
-    return pseudonymize_source(
-        source,
-        _output_target(choices),
-        choices=PseudonymChoices(
-            columns=choose_pseudonyms(choices),
-            key=read_secret_key(choices["key_file"], choices["key_env"]),
-            unit=choices["unit"],
-            keep=choices["keep"] or (),
-        ),
-        mapping=choices["mapping"],
-        policy=choices["policy"],
-        **_common_arguments(source, choices, step),
+        method=method,  # pyright: ignore[reportArgumentType] -- one of the choices
+        output=choices["target"],
+        classes=dict(choices["classes"]) or None,
+        progress=step,
+        **given,
     )
 
 

@@ -82,6 +82,7 @@ class Registry:
     folders: tuple[Path, ...] = ()
     made: str | None = None  # when the release that is about to be made is made
     quasi: tuple[str, ...] | None = None  # what outsiders are taken to know; None if unknown
+    remembers: bool = True  # rows that stay in memory are tried with earlier releases, and not kept
 
     def earlier(self) -> tuple[EarlierRelease, ...]:
         """Return the releases of the same people, oldest first.
@@ -106,7 +107,7 @@ class Registry:
         remembered and then not published is forgotten.
         """
         with ExitStack() as stack:
-            if output is not None:
+            if output is not None and self.remembers:
                 for folder in sorted(self.folders):
                     stack.enter_context(_lock_folder(folder))
             one = PendingRelease(self, output, self.earlier())
@@ -119,7 +120,7 @@ class Registry:
 
     def add(self, output: str, rows: Path | None, sha256: str | None) -> RegistryRecord | None:
         """Remember a release, with its rows where they are a file or a folder."""
-        if not self.folders:
+        if not self.folders or not self.remembers:
             return None
         identity = secrets.token_hex(16)
         kept = _copy_rows(rows, self.folders[0] / identity) if rows is not None else None
