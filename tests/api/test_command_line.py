@@ -70,6 +70,7 @@ ARGUMENTS_ONLY = {
         "clock": "for tests",
         "quantum": "a library's user is not timed by strangers; a server has a setting",
     },
+    "anonymize": {"expected": "--replay takes it from the manifest"},
     "ask": {"stop": "Ctrl-C stops a command"},
     "register": {"analyst": "nothing is spent", "ledger": "nothing is spent"},
     "serve": {"limits": "a setting in server.yaml"},
@@ -77,8 +78,6 @@ ARGUMENTS_ONLY = {
 
 # Defaults that differ, and why.
 OTHER_DEFAULTS = {
-    ("deidentify", "adversary"): "Python refuses what belongs to another method, and must know it",
-    ("deidentify", "threshold"): "Python refuses what belongs to another method, and must know it",
     ("serve", "data"): "a notebook's server is gone when it stops",
     ("serve", "port"): "a test takes any free port",
     ("collect", "confidence"): "an option that was not given must be known to be missing",

@@ -199,17 +199,18 @@ def _publish_release(
         {"the rows": out, "the manifest": manifest, "the report": choices["report"]},
         source=source,
     )
-    same = {*kept_choices(), *("manifest", "force", "dry_run", "key_file", "frontier", "minimal")}
-    given = {name: choices[name] for name in {*same, "memory"} - {"policy", "seconds"}}
+    others = ("force", "dry_run", "key_file", "frontier", "minimal", "memory")
+    same = {*kept_choices(), *others} - {"policy", "seconds"}
     with output.progress() as step:
         return anonymize(
             source,
             choices["policy"],
             output=out,
+            manifest=choices["manifest"] if out is not None else None,
             expected=expected,
             time=choices["seconds"],
             progress=step,
-            **given,
+            **{name: choices[name] for name in same},
         )
 
 
