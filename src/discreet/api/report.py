@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from discreet.attacks.all_attacks import AttackReport
 from discreet.attacks.finding import Finding
 from discreet.errors import WrongUsage
 from discreet.measure.assessment import Assessment
@@ -15,7 +16,13 @@ from discreet.writing import require_writable_path
 
 
 def write_report(
-    result: Assessment | Release | Deidentified | Determination | Finding | Sequence[Finding],
+    result: Assessment
+    | Release
+    | Deidentified
+    | Determination
+    | AttackReport
+    | Finding
+    | Sequence[Finding],
     path: str | Path,
 ) -> None:
     """Write a page about a result, aggregates only: what `--report` writes on the command line.
@@ -51,6 +58,8 @@ def write_report(
             write_expert_report(result, place)
         case Deidentified():
             write_deidentified_report(result, place)
+        case AttackReport():
+            write_findings_report(result.findings, place)
         case Finding():
             write_findings_report([result], place)
         case [Finding(), *_]:

@@ -6,14 +6,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from html import escape
 from typing import TYPE_CHECKING, Any
 
 from discreet.attacks.finding import Finding, worst_first
 from discreet.attacks.options import INPUTS, SEED, default_options
 from discreet.engines.engine import Table
 from discreet.errors import Bug, DiscreetError, WrongUsage
-from discreet.formatting import format_percent
 from discreet.policy import model
 from discreet.registry import ATTACKS, AttackSpec
 from discreet.result import Result
@@ -202,27 +200,6 @@ class AttackReport(Result):
         import pandas as pd
 
         return pd.DataFrame([found.to_dict() for found in self.findings])
-
-    def _repr_html_(self) -> str:
-        """Show the findings as a table in a notebook."""
-        heading = ("Attack", "Exposed", "Learned", "Tolerated", "Verdict")
-        rows = [
-            (
-                found.title,
-                format_percent(found.rate),
-                format_percent(found.advantage),
-                "–" if found.tolerance is None else format_percent(found.tolerance),
-                found.verdict,
-            )
-            for found in self.findings
-        ]
-        head = "".join(f"<th>{cell}</th>" for cell in heading)
-        body = "".join(
-            f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in row)}</tr>" for row in rows
-        )
-        notes = [f"Not tried: {name} – {reason}" for name, reason in self.not_tried.items()]
-        lines = "".join(f"<p>{escape(line)}</p>" for line in (*self.cautions, *notes))
-        return f"<table><tr>{head}</tr>{body}</table>{lines}"
 
 
 def run_attack(

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from discreet.answer.explain import Explanation
     from discreet.answer.limits import LimitAdvice
     from discreet.answer.spending import Spending
+    from discreet.attacks.all_attacks import AttackReport
     from discreet.attacks.finding import Finding
     from discreet.dp.calculate.coins import RandomizedResponse, ResponseEstimate
     from discreet.dp.calculate.compose import Composition
@@ -213,6 +214,19 @@ def _finding_card(found: Finding) -> Card:
         found.verdict,
         tables=[TextTable(f"Attack: {found.title}", facts)],
         charts=[Chart("Share that is exposed, with its 95 % interval", rates, most=1.0)],
+    )
+
+
+def _attacks_card(found: AttackReport) -> Card:
+    rates = [
+        BarRow(one.title, one.rate, format_percent(one.rate), is_alert=one.exceeds)
+        for one in found.findings
+    ]
+    return Card(
+        tables=[_findings_table(found.findings)],
+        charts=[Chart("Share that each attack exposes", rates, most=1.0)],
+        notes=[f"Not tried: {name} – {reason}" for name, reason in found.not_tried.items()],
+        cautions=found.cautions,
     )
 
 
@@ -507,6 +521,7 @@ def _draft_card(found: PolicyDraft) -> Card:
 _CARDS: dict[str, Callable[[Any], Card]] = {
     "Answer": _answer_card,
     "Assessment": _assessment_card,
+    "AttackReport": _attacks_card,
     "CollectedReports": _reports_card,
     "Composition": _composition_card,
     "Deidentified": _deidentified_card,
