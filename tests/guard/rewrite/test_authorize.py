@@ -293,3 +293,33 @@ def test_grouping_sets_as_people_write_them_are_taken():
     assert permit("owner", f"SELECT count(*) FROM emp GROUP BY CUBE ({terms})").tree
     sets = ", ".join(f"(id + {number})" for number in range(90))
     assert permit("owner", f"SELECT count(*) FROM emp GROUP BY GROUPING SETS ({sets})").tree
+
+
+@pytest.mark.parametrize(
+    ("sql", "sqlstate", "message"),
+    [
+        ("SELECT name FROM emp GROUP BY 2", "42P10", "GROUP BY position 2 is not in select list"),
+        ("SELECT name FROM emp GROUP BY 'x'", "42601", "non-integer constant in GROUP BY"),
+        ("SELECT name FROM emp ORDER BY 0", "42P10", "ORDER BY position 0 is not in select list"),
+        ("SELECT name FROM emp ORDER BY 1.5", "42601", "non-integer constant in ORDER BY"),
+        (
+            "SELECT DISTINCT ON (2) name FROM emp",
+            "42P10",
+            "DISTINCT ON position 2 is not in select list",
+        ),
+        (
+            "SELECT DISTINCT ON ('x') name FROM emp",
+            "42601",
+            "non-integer constant in DISTINCT ON",
+        ),
+        (
+            "SELECT name FROM emp UNION SELECT dept FROM emp ORDER BY '1'",
+            "42601",
+            "non-integer constant in ORDER BY",
+        ),
+    ],
+)
+def test_a_constant_is_a_position_or_refused(sql: str, sqlstate: str, message: str):
+    with pytest.raises(StatementFailed) as caught:
+        permit("bob", sql)
+    assert (caught.value.sqlstate, str(caught.value)) == (sqlstate, message)
