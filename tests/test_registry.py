@@ -11,9 +11,11 @@ from click.testing import CliRunner, Result
 
 import discreet
 from discreet import registry
+from discreet.api.criteria import criteria_by_option
 from discreet.cli.command import cli
-from discreet.errors import BrokenExtension, WrongUsage
-from discreet.registry import ATTACKS
+from discreet.errors import BrokenExtension, InvalidPolicy, WrongUsage
+from discreet.policy.load import parse_policy
+from discreet.registry import ATTACKS, CRITERIA
 
 SOUND = """
 from discreet.registry import AttackSpec, OptionSpec
@@ -62,9 +64,10 @@ def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     """Put a package with entry points on the path, as an installer does."""
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.setattr(registry, "_find_entry_points", registry._find_entry_points.__wrapped__)
-    ATTACKS._found.clear()
+    for kind in (ATTACKS, CRITERIA):
+        kind._found.clear()
 
-    def write(package: str, code: str, **points: str) -> None:
+    def write(package: str, code: str, group: str = "attacks", **points: str) -> None:
         (tmp_path / f"{package}.py").write_text(code, "utf-8")
         info = tmp_path / f"{package}-1.0.dist-info"
         info.mkdir()
@@ -73,11 +76,12 @@ def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
         )
         lines = [f"{name} = {place}" for name, place in points.items()]
         (info / "entry_points.txt").write_text(
-            "\n".join(["[discreet.attacks]", *lines, ""]), "utf-8"
+            "\n".join([f"[discreet.{group}]", *lines, ""]), "utf-8"
         )
 
     yield write
-    ATTACKS._found.clear()
+    for kind in (ATTACKS, CRITERIA):
+        kind._found.clear()
     for name in ("sound", "second", "broken"):
         sys.modules.pop(name, None)
 
@@ -171,6 +175,32 @@ def test_a_package_cannot_replace_what_discreet_has(install):
 def test_an_unknown_name_is_answered_with_a_near_one():
     with pytest.raises(WrongUsage, match=r"no attack 'linkag'\. Did you mean 'linkage'"):
         ATTACKS.get("linkag")
+
+
+CLASHING = """
+from discreet.criteria.specs.k_map import KMap
+from discreet.registry import CriterionSpec
+
+
+class Crowd(KMap):
+    name = "crowd"
+
+
+SPEC = CriterionSpec(Crowd, summary="…", option="k", option_summary="…", examples=("5",))
+"""
+
+
+def test_a_criterion_with_the_option_of_another_is_refused(install):
+    install("sound", CLASHING, group="criteria", crowd="sound:SPEC")
+    with pytest.raises(BrokenExtension, match="k-anonymity and crowd have the same option 'k'"):
+        criteria_by_option()
+
+
+def test_a_policy_that_names_a_criterion_of_a_broken_package_says_why(install):
+    install("broken", "raise RuntimeError('Alice')", group="criteria", guessing="broken:SPEC")
+    text = "tables: {t: {columns: {c: sensitive}, criteria: [{guessing: {column: c}}]}}"
+    with pytest.raises(InvalidPolicy, match="'guessing' of the package broken cannot be used"):
+        parse_policy(text)
 
 
 @pytest.mark.parametrize("kind", ["ATTACKS", "CRITERIA", "METHODS"])

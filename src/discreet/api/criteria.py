@@ -12,7 +12,7 @@ from discreet.criteria.criterion import (
     number_parameters,
     word_parameter,
 )
-from discreet.errors import WrongUsage, did_you_mean
+from discreet.errors import BrokenExtension, WrongUsage, did_you_mean
 from discreet.registry import CRITERIA, CriterionSpec
 
 Level = float | str
@@ -32,6 +32,23 @@ class CriterionLevel:
         numbers = ":".join(repr(number).removesuffix(".0") for number in self.numbers)
         level = f"{self.kind}:{numbers}" if self.kind else numbers
         return f"{self.column}={level}" if self.column else level
+
+
+def criteria_by_option() -> dict[str, CriterionSpec]:
+    """Return every criterion that can be used, by the name of its option.
+
+    Raises:
+        BrokenExtension: Two criteria have the same option, and one could pass for the other.
+    """
+    found: dict[str, CriterionSpec] = {}
+    for spec in CRITERIA.all():
+        other = found.setdefault(spec.option, spec)
+        if other is not spec:
+            raise BrokenExtension(
+                f"The criteria {other.name} and {spec.name} have the same option '{spec.option}'. "
+                "Uninstall the package of one of them."
+            )
+    return found
 
 
 def is_by_column(spec: CriterionSpec) -> bool:
@@ -96,7 +113,7 @@ def read_choices(given: Mapping[str, Any]) -> dict[str, Any]:
     Raises:
         WrongUsage: A keyword is no criterion's.
     """
-    specs = {spec.option: spec for spec in CRITERIA.all()}
+    specs = criteria_by_option()
     for name in given:
         if name not in specs:
             raise WrongUsage(f"There is no option '{name}'.{did_you_mean(name, specs)}")
@@ -112,8 +129,8 @@ def make_criteria(choices: Mapping[str, Any]) -> list[Criterion]:
     `choices` has, by option, the levels of a criterion by column, and else its number or numbers.
     """
     found: list[Criterion] = []
-    for spec in sorted(CRITERIA.all(), key=is_by_column):
-        asked = choices[spec.option]
+    for option, spec in sorted(criteria_by_option().items(), key=lambda one: is_by_column(one[1])):
+        asked = choices[option]
         if is_by_column(spec):
             found += [_make_level_criterion(spec, level, choices) for level in asked]
         elif asked is not None:

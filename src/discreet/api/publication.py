@@ -8,12 +8,11 @@ from datetime import UTC, datetime
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any
 
-from discreet.api.criteria import CriterionLevel
+from discreet.api.criteria import CriterionLevel, criteria_by_option
 from discreet.engines.address import without_password
 from discreet.engines.connect import opened_table
 from discreet.engines.engine import ArrowTable
 from discreet.errors import InvalidManifest, OutputRefused
-from discreet.registry import CRITERIA
 from discreet.sql import build
 
 if TYPE_CHECKING:
@@ -30,7 +29,7 @@ _KEPT_CHOICES = (
 
 def kept_choices() -> tuple[str, ...]:
     """Return what the manifest keeps of a call: not where things go and how they are shown."""
-    return (*_KEPT_CHOICES, *(spec.option for spec in CRITERIA.all()))
+    return (*_KEPT_CHOICES, *criteria_by_option())
 
 
 def current_time() -> str:

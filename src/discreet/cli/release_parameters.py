@@ -8,9 +8,15 @@ from typing import Any
 
 import click
 
-from discreet.api.criteria import CriterionLevel, is_by_column, level_kinds, parse_level
+from discreet.api.criteria import (
+    CriterionLevel,
+    criteria_by_option,
+    is_by_column,
+    level_kinds,
+    parse_level,
+)
 from discreet.criteria.criterion import parameter_types
-from discreet.registry import CRITERIA, CriterionSpec
+from discreet.registry import CriterionSpec
 
 
 class ShareType(click.ParamType[float]):
@@ -98,7 +104,7 @@ class CriterionLevelType(click.ParamType[CriterionLevel]):
 
 def criteria_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options that ask for criteria."""
-    for spec in reversed(CRITERIA.all()):
+    for spec in reversed(criteria_by_option().values()):
         command = click.option(
             f"--{spec.option.replace('_', '-')}",
             spec.option,

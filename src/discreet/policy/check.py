@@ -170,7 +170,8 @@ def _check_criterion(
             f"column '{column}' has the role '{role}', but the criterion protects a sensitive "
             f"column. Give it the role '{ColumnRole.SENSITIVE}', or name another.",
         )
-    needs = getattr(CRITERIA.get(name).criterion, "needs", {}) if name in CRITERIA else {}
+    kind = next((spec.criterion for spec in CRITERIA.all() if spec.name == name), None)
+    needs = getattr(kind, "needs", {})
     for key, word in parameters.items():
         is_needed = isinstance(word, str) and needs.get(word) == "hierarchy"
         if is_needed and "hierarchy" not in table.columns[column]:
