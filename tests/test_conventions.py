@@ -117,6 +117,7 @@ def test_no_file_names_a_registry_of_packages():
 
 def test_engines_are_asked_for_what_they_can_do_not_which_one_they_are():
     classes = {"DuckDB", "DuckDBReader", "PostgreSQL", "Spark"}
+    classes |= {"ServedDuckDB", "ServedPostgres", "ServedSpark"}
     found = [
         f"{path.relative_to(PACKAGE)}:{node.lineno}"
         for path in MODULES

@@ -22,7 +22,7 @@ from discreet.errors import LockedSource, OutputRefused, SourceNotFound, Unreada
 from discreet.result import Result
 
 if TYPE_CHECKING:
-    from discreet.engines.databases.duckdb import ServedDuckDB
+    from discreet.engines.databases.database import EmbeddedDatabase
 
 FORMAT = 1
 DATA = "data.duckdb"
@@ -55,7 +55,7 @@ class BackupHead:
 
 
 def write_backup(
-    folder: Path, target: Path, *, at: datetime, database: ServedDuckDB | None = None
+    folder: Path, target: Path, *, at: datetime, database: EmbeddedDatabase | None = None
 ) -> Backup:
     """Copy a server's folder into one file, which only its owner can read.
 
@@ -93,7 +93,7 @@ def read_backup(file: Path) -> Backup:
         return _backup_from_manifest(file, _read_archive_manifest(archive, file))
 
 
-def _copy_folder(folder: Path, copy: Path, database: ServedDuckDB | None) -> None:
+def _copy_folder(folder: Path, copy: Path, database: EmbeddedDatabase | None) -> None:
     def control() -> None:
         _copy_known(folder, copy, CONTROL)
 

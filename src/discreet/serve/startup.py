@@ -239,7 +239,7 @@ def _import_table(server: Server, table: model.TablePolicy) -> Relation:
     physical = (*database.prefix, "public", name)
     spec = find_engine(table.source)
     is_file = spec is None
-    if is_file and database.name == "duckdb":
+    if is_file and database.embedded is not None:
         # An existing table was loaded completely by an earlier start that did not finish.
         if physical not in database.tables():
             _copy(server, table, physical)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
 
 from discreet.engines.engine import ArrowTable, Engine
 
@@ -107,6 +108,22 @@ class DatabaseConnection(Protocol):
         ...
 
 
+class EmbeddedDatabase(Protocol):
+    """A database that runs inside the server: it calls functions in Python, and is copied here."""
+
+    seals_spill: bool  # whether what it writes beside its file is encrypted
+
+    def add_function(
+        self, name: str, function: Callable[..., Any], *, returns: str, is_pure: bool
+    ) -> None:
+        """Create a function over any number of Arrow columns that all sessions can call."""
+        ...
+
+    def backup(self, target: Path, *, beside: Callable[[], None] | None = None) -> None:
+        """Write a consistent copy of its file; `beside` copies files that must match it."""
+        ...
+
+
 class Database(Protocol):
     """A database that is served."""
 
@@ -114,6 +131,11 @@ class Database(Protocol):
     dialect: str  # sqlglot's name of its SQL dialect
     is_writable: bool
     prefix: tuple[str, ...]  # what precedes schema and name in a physical name
+
+    @property
+    def embedded(self) -> EmbeddedDatabase | None:
+        """This database, if it runs inside the server; None for a database server of its own."""
+        ...
 
     def connect(self) -> DatabaseConnection:
         """Return a connection for one session."""

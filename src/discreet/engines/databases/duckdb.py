@@ -7,7 +7,7 @@ import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import duckdb
 from sqlglot import exp
@@ -124,6 +124,11 @@ class ServedDuckDB:
         for name, value in _CLOSED.items():
             self._set(name, value)
         self.create_schema("public")
+
+    @property
+    def embedded(self) -> Self:
+        """This database: it runs inside the server."""
+        return self
 
     def connect(self) -> DuckDBConnection:
         """Return a connection for one session."""

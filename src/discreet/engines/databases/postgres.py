@@ -50,6 +50,7 @@ class ServedPostgres:
     dialect = "postgres"
     is_writable = True
     prefix: tuple[str, ...] = ()
+    embedded = None
 
     def __init__(self, url: str, *, result_bytes: int | None = None) -> None:
         self._url, self._result_bytes = url, result_bytes

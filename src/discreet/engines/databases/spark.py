@@ -27,6 +27,7 @@ class ServedSpark:
     dialect = "spark"
     is_writable = False
     prefix: tuple[str, ...] = ()
+    embedded = None
 
     def __init__(self, engine: Spark | None = None, *, master: str | None = None) -> None:
         self._is_ours = engine is None

@@ -8,7 +8,6 @@ from collections.abc import Sequence
 import pyarrow as pa
 from sqlglot import exp
 
-from discreet.engines.databases.duckdb import ServedDuckDB
 from discreet.errors import AccessDenied, Bug, OutputRefused, StatementFailed
 from discreet.serve.backup import write_backup
 from discreet.serve.gateway.audit import AuditDraft
@@ -94,7 +93,8 @@ def _make_backup(session: SessionState, arguments: Sequence[object], note: Audit
         )
     if session.transaction.connection.in_transaction:
         raise StatementFailed("25001", "discreet_backup cannot run inside a transaction block")
-    if not isinstance(session.database, ServedDuckDB):
+    database = session.database.embedded
+    if database is None:
         raise StatementFailed(
             "0A000",
             "only an embedded database is copied by the server",
@@ -106,7 +106,7 @@ def _make_backup(session: SessionState, arguments: Sequence[object], note: Audit
     if target.exists():
         raise StatementFailed("58P02", "a backup of this name exists already")
     try:
-        write_backup(session.settings.data, target, at=session.clock(), database=session.database)
+        write_backup(session.settings.data, target, at=session.clock(), database=database)
     except OutputRefused:
         raise StatementFailed("58030", "the backup could not be written") from None
     # An action that the journal cannot record does not happen.

@@ -9,7 +9,6 @@ from pathlib import Path
 from sqlglot import exp
 
 from discreet.engines.databases.database import Database
-from discreet.engines.databases.duckdb import ServedDuckDB
 from discreet.errors import StatementFailed
 from discreet.guard.access.authority import Relation
 from discreet.guard.control import ControlStore
@@ -52,8 +51,8 @@ class SessionVault:
 
     def serve(self, database: Database) -> None:
         """Register the functions that decrypt and encrypt cells, before the first session."""
-        if isinstance(database, ServedDuckDB):
-            self._functions.register(database.add_function)
+        if database.embedded is not None:
+            self._functions.register(database.embedded.add_function)
             self._has_functions = True
         else:
             self.is_out_of_engine = database.is_writable
@@ -78,7 +77,7 @@ class SessionVault:
         """Refuse encrypted columns where nothing can be written."""
         if not self._has_functions and not self.is_out_of_engine:
             raise StatementFailed("0A000", f"columns are not encrypted in {database.name}")
-        if isinstance(database, ServedDuckDB) and not database.seals_spill:
+        if database.embedded is not None and not database.embedded.seals_spill:
             raise StatementFailed(
                 "55000",
                 "the server was started without keys, and may write decrypted values to the disk",
