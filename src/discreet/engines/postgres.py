@@ -19,7 +19,13 @@ from discreet.engines import postgres_types
 from discreet.engines.arrow import normalize_reader
 from discreet.engines.engine import ArrowBatch, ArrowReader, ArrowTable, Column, Kind, Table
 from discreet.engines.postgres_types import WireField
-from discreet.engines.render import analyze_table, drop_table, rename_table, render_sql
+from discreet.engines.render import (
+    analyze_table,
+    drop_table,
+    number_columns,
+    rename_table,
+    render_sql,
+)
 from discreet.errors import EngineFailed, MissingExtra, SourceNotFound
 from discreet.sql import build
 from discreet.stores.hosts import parameters_of
@@ -224,16 +230,9 @@ class PostgreSQL:
             return dict(cursor.execute(text, [sorted(oids)]).fetchall())
 
     def _spool_result(self, query: exp.Query, fields: list[WireField]) -> Any:
-        # The inner result's columns are renamed: two of them may have the same name.
-        inner = exp.Subquery(
-            this=query.copy(),
-            alias=exp.TableAlias(
-                this=exp.to_identifier("q"),
-                columns=[exp.to_identifier(f"c{i}") for i in range(len(fields))],
-            ),
-        )
-        columns = [field.encode(exp.column(f"c{i}", table="q")) for i, field in enumerate(fields)]
-        outer = build.select(*columns, source=inner)
+        inner, columns = number_columns(query, len(fields))
+        encoded = [field.encode(column) for column, field in zip(columns, fields, strict=True)]
+        outer = build.select(*encoded, source=inner)
         statement = exp.Copy(
             this=exp.Subquery(this=outer),
             kind=False,

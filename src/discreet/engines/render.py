@@ -45,6 +45,16 @@ def parenthesize_operands(node: exp.Expr) -> exp.Expr:
     return exp.Paren(this=node.copy()) if inner_or or inner_sum or inner_test else node
 
 
+def number_columns(query: exp.Query, count: int) -> tuple[exp.Subquery, list[exp.Column]]:
+    """Return a query called q with columns called by their position, since its own may share names."""
+    names = [f"c{place}" for place in range(count)]
+    alias = exp.TableAlias(
+        this=exp.to_identifier("q"), columns=[exp.to_identifier(name) for name in names]
+    )
+    inner = exp.Subquery(this=query.copy(), alias=alias)
+    return inner, [build.column(name, of="q") for name in names]
+
+
 def drop_table(relation: exp.Table) -> exp.Expr:
     """Return `DROP TABLE IF EXISTS relation`."""
     return _bind_relation(relation, "DROP TABLE IF EXISTS x")

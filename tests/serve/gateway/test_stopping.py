@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from discreet.engines.databases.duckdb_reader import DuckDBReader
+from discreet.engines.databases.duckdb import DuckDBReader
 from discreet.engines.duckdb import call_duckdb
 from discreet.errors import StatementFailed
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import secrets
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,11 +16,10 @@ from sqlglot import exp
 from discreet.engines.databases.database import ResultField
 from discreet.engines.databases.duckdb_connection import DuckDBConnection
 from discreet.engines.databases.duckdb_file import attach_for_writing, copy_file, load_cryptography
-from discreet.engines.databases.duckdb_reader import DuckDBReader
 from discreet.engines.databases.fields import duckdb_field
 from discreet.engines.databases.sql_text import fold_name_parts
 from discreet.engines.databases.writers import CommitClock, WriterQueue
-from discreet.engines.duckdb import call_duckdb
+from discreet.engines.duckdb import DuckDB, call_duckdb
 from discreet.engines.engine import ArrowReader
 from discreet.errors import StoreFailed, WrongUsage
 from discreet.sql import build
@@ -254,3 +254,48 @@ class ServedDuckDB:
         raise StoreFailed(
             f"DuckDB does not know the setting '{name}', without which it is not safe."
         )
+
+
+class DuckDBReader(DuckDB):
+    """DuckDB within an instance that is locked already; kept tables never reach the served file."""
+
+    def __init__(self, connect: Callable[[], duckdb.DuckDBPyConnection]) -> None:
+        self._folder = tempfile.TemporaryDirectory(prefix="discreet-", ignore_cleanup_errors=True)
+        self._connect = connect
+        self._connection = call_duckdb(connect)
+        self._registered: dict[str, object] = {}
+        self._deferred: dict[str, Callable[[], None]] = {}
+        self._looks_at_rows = False
+        self._count = 0
+        self.attached: dict[str, str] = {}
+        # Readers share one catalog in memory: each has its own schema there.
+        self._schema = exp.Table(
+            this=exp.to_identifier(f"reader_{secrets.token_hex(8)}", quoted=True),
+            db=exp.to_identifier("memory", quoted=True),
+        )
+        self.execute(exp.Create(this=self._schema.copy(), kind="SCHEMA"))
+        self._use_schema(self._connection)
+
+    def lock_external_access(self) -> None:
+        """Do nothing: the instance has no access to files, network or settings already."""
+
+    def close(self) -> None:
+        """Drop the kept tables; the served database stays open."""
+        names = self._schema.sql(dialect=self.dialect)
+        with contextlib.suppress(duckdb.Error):
+            self._connection.execute("USE memory.main")
+            self._connection.execute(f"DROP SCHEMA IF EXISTS {names} CASCADE")
+        with contextlib.suppress(duckdb.Error):
+            self._connection.close()
+        self._folder.cleanup()
+
+    def _open_cursor(self) -> duckdb.DuckDBPyConnection:
+        cursor = call_duckdb(self._connect)
+        self._use_schema(cursor)
+        for name, data in self._registered.items():
+            call_duckdb(lambda name=name, data=data: cursor.register(name, data))
+        return cursor
+
+    def _use_schema(self, connection: duckdb.DuckDBPyConnection) -> None:
+        names = self._schema.sql(dialect=self.dialect)
+        call_duckdb(lambda: connection.execute(f"USE {names}"))

@@ -25,6 +25,7 @@ from discreet.engines.databases.sql_text import (
 from discreet.engines.databases.transaction_state import TransactionState
 from discreet.engines.databases.writers import CommitClock, WriterQueue
 from discreet.engines.engine import ArrowTable
+from discreet.engines.render import number_columns
 from discreet.sql import build
 
 Answer = TypeVar("Answer")
@@ -324,12 +325,9 @@ def _remove_row_locks(query: exp.Query) -> exp.Query:
 
 def _as_text(query: exp.Query, types: Sequence[tuple[str, str]]) -> exp.Select:
     """Return a query in which DuckDB casts to text the types that clients do not have."""
-    names = [f"c{place}" for place in range(len(types))]
-    alias = exp.TableAlias(
-        this=exp.to_identifier("q"), columns=[exp.to_identifier(name) for name in names]
-    )
+    inner, columns = number_columns(query, len(types))
     wanted = [
-        exp.cast(build.column(name, of="q"), "TEXT") if needs_text(kind) else build.column(name)
-        for name, (_, kind) in zip(names, types, strict=True)
+        exp.cast(column, "TEXT") if needs_text(kind) else column
+        for column, (_, kind) in zip(columns, types, strict=True)
     ]
-    return build.select(*wanted, source=exp.Subquery(this=query.copy(), alias=alias))
+    return build.select(*wanted, source=inner)

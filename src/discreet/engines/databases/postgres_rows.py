@@ -15,6 +15,7 @@ from discreet.engines.databases.database import ResultField
 from discreet.engines.databases.failures import statement_failure
 from discreet.engines.databases.fields import field_arrow_type
 from discreet.engines.engine import ArrowTable
+from discreet.engines.render import number_columns
 from discreet.sql import build
 from discreet.sql.types import TEXT, TYPES, client_type, decimal_type, numeric_size
 
@@ -48,15 +49,11 @@ def postgres_field(name: str, oid: int, modifier: int) -> ResultField:
 
 def build_transfer_query(source: exp.Query, fields: Sequence[ResultField]) -> exp.Select:
     """Return a query for the rows of `source` as exact text; names may repeat in `source`."""
-    names = [f"c{place}" for place in range(len(fields))]
-    alias = exp.TableAlias(
-        this=exp.to_identifier("q"), columns=[exp.to_identifier(name) for name in names]
-    )
+    inner, columns = number_columns(source, len(fields))
     wanted = [
-        _to_wire_field(field).encode(build.column(name, of="q"))
-        for name, field in zip(names, fields, strict=True)
+        _to_wire_field(field).encode(column) for column, field in zip(columns, fields, strict=True)
     ]
-    return build.select(*wanted, source=exp.Subquery(this=source, alias=alias))
+    return build.select(*wanted, source=inner)
 
 
 def read_table(spool: Any, fields: Sequence[ResultField]) -> ArrowTable:

@@ -14,6 +14,7 @@ from discreet.engines.databases.fields import cast_to_fields
 from discreet.engines.databases.sql_text import query_text
 from discreet.engines.databases.transaction_state import TransactionState
 from discreet.engines.engine import ArrowTable
+from discreet.engines.render import number_columns
 from discreet.engines.spark import Spark, start_spark
 from discreet.errors import DiscreetError, StatementFailed
 from discreet.sql import build
@@ -172,12 +173,9 @@ def _result_field(name: str, kind: str) -> ResultField:
 
 def _plain_query(query: exp.Query, fields: Sequence[ResultField]) -> exp.Query:
     """Return a query with unique names; types that clients do not have are text."""
-    names = [f"c{place}" for place in range(len(fields))]
-    alias = exp.TableAlias(
-        this=exp.to_identifier("q"), columns=[exp.to_identifier(name) for name in names]
-    )
+    inner, columns = number_columns(query, len(fields))
     wanted = [
-        exp.cast(build.column(name), "TEXT") if field.type == "text" else build.column(name)
-        for name, field in zip(names, fields, strict=True)
+        exp.cast(column, "TEXT") if field.type == "text" else column
+        for column, field in zip(columns, fields, strict=True)
     ]
-    return build.select(*wanted, source=exp.Subquery(this=query.copy(), alias=alias))
+    return build.select(*wanted, source=inner)
