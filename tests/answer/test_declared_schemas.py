@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import csv
+import io
 import json
 import shutil
 from dataclasses import replace
 from datetime import date
 from decimal import Decimal
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import duckdb
@@ -669,3 +671,75 @@ def test_files_with_one_header_are_one_table_by_the_policy(
 def test_json_on_spark_is_refused_before_spark_starts(source: str) -> None:
     with pytest.raises(UndeclaredKind, match="without `spark:`"):
         discreet.open(source, ledger=":memory:")
+
+
+def planned_without_policy(
+    source: object, ledger: Path, monkeypatch: pytest.MonkeyPatch, piped: bytes | None = None
+) -> list[str]:
+    """Return what is said before anything is paid, of a source that no policy describes."""
+    told: list[str] = []
+    if piped is not None:
+        monkeypatch.setattr("sys.stdin", SimpleNamespace(buffer=io.BytesIO(piped)))
+    with discreet.open(source, ledger=ledger) as curator:
+        name = next(iter(curator.catalog.openers))
+        for question in QUESTIONS:
+            try:
+                plan, text = curator.plan(question.replace("people", f'"{name}"'), epsilon=1)
+                expected = curator.explain_plan(plan, text).to_dict()["expected"]
+                told.append(json.dumps([expected, str(curator.shape(plan))], default=str))
+            except DiscreetError as error:
+                told.append(f"{error.code}: {error}")
+    return told
+
+
+def csv_bytes(rows: Sequence[dict[str, Any]], folder: Path) -> bytes:
+    return written(folder, "csv", rows).read_bytes()
+
+
+# The same columns, other people, other kinds: ages are words, and scores are days.
+OTHERS = [{**row, "age": f"a{n}", "score": row["born"]} for n, row in enumerate(PEOPLE)]
+
+
+@pytest.mark.parametrize("how", ["pipe", "frame", "copy"])
+def test_a_draft_belongs_to_the_rows_of_a_pipe_a_frame_or_a_copy(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, how: str
+) -> None:
+    """Another data set with the same columns is drafted by itself, and a neighbor is not drafted again."""
+
+    def planned_of(rows: Sequence[dict[str, Any]], number: int) -> list[str]:
+        content = csv_bytes(rows, tmp_path / str(number))
+        source: Any = tmp_path / str(number) / "people.csv"
+        if how == "frame":
+            import pandas as pd
+
+            source = pd.DataFrame(rows).astype(object)
+        if how == "pipe":
+            return planned_without_policy("-", tmp_path / "ledger", monkeypatch, content)
+        return planned_without_policy(source, tmp_path / "ledger", monkeypatch)
+
+    first = planned_of(PEOPLE, 1)
+    other = planned_of(OTHERS, 2)
+    assert other != first
+    for number, odd in enumerate(
+        [dict.fromkeys(NAMES, "?"), {**PEOPLE[0], "age": "50.5"}, {**PEOPLE[0], "score": "x"}]
+    ):
+        assert planned_of([*PEOPLE, odd], 10 + number) == first
+        assert planned_of([odd, *PEOPLE[1:]], 20 + number) == first
+    assert planned_of(OTHERS[1:], 30) == other
+    assert planned_of(PEOPLE, 1) == first
+
+
+@pytest.mark.parametrize("ending", ["ndjson", "json"])
+@pytest.mark.parametrize("how", ["file", "copy"])
+def test_a_field_that_one_new_record_has_changes_no_draft(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ending: str, how: str
+) -> None:
+    ledger = tmp_path / "ledger"
+    first = planned_without_policy(written(tmp_path / "a", ending, PEOPLE), ledger, monkeypatch)
+    folder = tmp_path / ("a" if how == "file" else "b")
+    odd = {**PEOPLE[0], "only_they": 1, "age": "?", **{f"more{n}": n for n in range(50)}}
+    path = written(folder, ending, [*PEOPLE, odd])
+    assert planned_without_policy(path, ledger, monkeypatch) == first
+    refused = first[QUESTIONS.index("SELECT count(only_they) AS n FROM people")]
+    assert "only_they" in refused
+    assert "policy" in refused

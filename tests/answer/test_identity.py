@@ -107,11 +107,13 @@ def test_an_id_names_the_account_and_decides_before_a_row_is_read(folder: Path):
 def test_explain_reads_no_row_and_says_that_the_account_is_found_when_asking(folder: Path):
     ask(write(folder / "people.csv", first=0, last=50))
     copy = write(folder / "copy.csv", first=0, last=50)
-    with open_curator(copy, ledger="ledger.db") as curator:
-        curator.catalog.find("copy").table.engine.stream = None
-        plan, text = curator.plan("SELECT count(*) FROM copy", epsilon=1)
-        result = curator.explain_plan(plan, text)
-    assert any("only then rows are read" in caution for caution in result.cautions)
+    for head in ("", "id: copy-1234,"):
+        said = parse_policy(people(head))
+        with open_curator(copy, said, table="people", ledger="ledger.db") as curator:
+            curator.catalog.find("people").table.engine.stream = None
+            plan, text = curator.plan("SELECT count(*) FROM people", epsilon=1)
+            result = curator.explain_plan(plan, text)
+        assert any("only then rows are read" in caution for caution in result.cautions)
     assert any("people.csv" in caution for caution in ask(copy).cautions)
     with open_curator(copy, ledger="ledger.db") as curator:
         plan, text = curator.plan("SELECT count(*) FROM copy", epsilon=1)
@@ -196,7 +198,7 @@ def test_a_budget_declared_under_an_id_is_changed_by_that_id_only(
     source = write(folder / "people.csv", first=0, last=50)
     ask(source, people(f"id: people-1234, budget: {own},"), epsilon=1 if ": 1}" in own else 10)
     copy = write(folder / "copy.csv", first=0, last=50)
-    for place in (source,) if "other-1234" in other else (source, copy):
+    for place in (source, copy):
         with pytest.raises(BudgetExceeded, match="people-1234"):
             ask(place, other, epsilon=0.5, table="people")
         with pytest.raises(BudgetExceeded, match="people-1234"):
@@ -229,12 +231,57 @@ def test_the_budget_of_an_analyst_cannot_be_left_by_dropping_the_policy(
         ask(source, other, analyst="a@b.c")
 
 
-def test_another_id_makes_no_account_of_a_budget_of_a_period(folder: Path):
+@pytest.mark.parametrize(("first", "last"), [(0, 50), (0, 30), (0, 400)])
+def test_another_id_has_no_fresh_budget_for_a_copy_a_part_or_more_people(
+    folder: Path, first: int, last: int
+):
+    original = people("id: people-1234, budget: {epsilon: 1},")
+    other = people("id: other-1234, budget: {epsilon: 100},")
+    ask(write(folder / "people.csv", first=0, last=50), original, epsilon=0.5)
+    copy = write(folder / "copy.csv", first=first, last=last)
+    answer = ask(copy, other, epsilon=0.25, table="people")
+    assert accounts(answer) == {"table:people-1234", "table:other-1234"}
+    assert answer.remaining["epsilon"] == 0.25
+    assert any("people.csv" in caution for caution in answer.cautions)
+    with pytest.raises(BudgetExceeded, match="people-1234"):
+        ask(copy, other, epsilon=0.5, table="people")
+
+
+def test_an_id_that_never_paid_changes_nothing_for_others(folder: Path):
     source = write(folder / "people.csv", first=0, last=50)
-    ask(source, people("id: people-1234, budget: {epsilon: 1, per: month},"))
-    ask(source, people("id: other-1234, budget: {epsilon: 9},"))
-    with pytest.raises(QuestionRefused, match="Ask with that policy"):
-        ask(source)
+    original = people("id: people-1234, budget: {epsilon: 1},")
+    ask(source, original, epsilon=0.5)
+    for made_up in ("{epsilon: 0.001}", "{epsilon: 0.001, per: day}"):
+        with pytest.raises(BudgetExceeded):
+            ask(source, people(f"id: made-up-1, budget: {made_up},"), epsilon=0.3)
+    assert ask(source, original, epsilon=0.25).remaining["epsilon"] == 0.25
+    assert ask(source, epsilon=0.125).remaining["epsilon"] == 0.125
+
+
+def test_another_id_leaves_no_budget_of_a_period(folder: Path):
+    ask(
+        write(folder / "people.csv", first=0, last=50),
+        people("id: people-1234, budget: {epsilon: 1, per: month},"),
+    )
+    copy = write(folder / "copy.csv", first=0, last=50)
+    for other in (None, people("id: other-1234, budget: {epsilon: 9},")):
+        with pytest.raises(QuestionRefused, match=r"Ask with that policy.*distinct-from"):
+            ask(copy, other, **({"table": "people"} if other else {}))
+
+
+def test_tables_that_look_alike_are_apart_where_the_policy_states_it(folder: Path):
+    ask(
+        write(folder / "one.csv", first=0, last=50),
+        people("id: one-1234, budget: {epsilon: 1},"),
+        table="people",
+    )
+    alike = write(folder / "two.csv", first=0, last=50)
+    apart = people("id: two-1234, distinct-from: [one-1234], budget: {epsilon: 3},")
+    answer = ask(alike, apart, epsilon=2, table="people")
+    assert accounts(answer) == {"table:two-1234"}
+    assert any("distinct-from" in caution for caution in answer.cautions)
+    with pytest.raises(BudgetExceeded, match="one-1234"):
+        ask(alike, apart.replace("distinct-from: [one-1234], ", ""), epsilon=1, table="people")
 
 
 def test_a_frame_of_pandas_is_recognized_by_columns_that_its_policy_leaves_out(folder: Path):
@@ -306,8 +353,9 @@ def test_a_ledger_of_the_first_format_is_used_on(folder: Path):
         raw.execute("UPDATE discreet_ledger SET format = 1")
         raw.execute("PRAGMA user_version = 1")
     ask(write(folder / "people.csv", first=0, last=50))
-    # The key, a draft of the columns, the table, where it is, a limit, a charge and an answer.
-    assert Ledger("ledger.db").verify() == 7
+    # The key, a draft of the columns for the rows and for the place, the table, where it is, a limit,
+    # a charge and an answer.
+    assert Ledger("ledger.db").verify() == 8
 
 
 CELLS = [

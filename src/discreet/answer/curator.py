@@ -29,6 +29,7 @@ from discreet.answer.bounds_search import Range as Bounds
 from discreet.answer.cancellation import CancelToken
 from discreet.answer.cut_rows import CUT_SHARE
 from discreet.answer.explain import Explanation, explain_plan
+from discreet.answer.identity import find_identity
 from discreet.answer.ledgers import open_ledger
 from discreet.answer.limits import LimitAdvice, advise_limits
 from discreet.answer.payers import AccountFinder
@@ -104,7 +105,12 @@ def open_curator(  # noqa: PLR0913 -- the flags of the command
     opened_ledger = open_ledger(ledger, source)
     try:
         catalog, engine = open_catalog(
-            source, found, table=table, reading=reading, pins=PinnedSchemas(opened_ledger)
+            source,
+            found,
+            table=table,
+            reading=reading,
+            pins=PinnedSchemas(opened_ledger),
+            recognize=lambda held: find_identity(held, opened_ledger, at=clock()),
         )
     except BaseException:
         opened_ledger.close()
@@ -228,7 +234,7 @@ class Curator:
                 reservation = self.ledger.reserve(
                     accounts, plan.price, key=key, at=at, question=text
                 )
-                self._payers.remember(plan, at=at, turn=turn)
+                self._payers.remember(plan, at=at)
                 answer, is_known = self._answer_reservation(
                     plan, reservation, stop, consistent=consistent
                 )
@@ -249,7 +255,7 @@ class Curator:
         accounts = self._payers.find(plan, at=at, turn=turn).accounts
         key = question_key(text, plan, accounts, analyst=self.analyst, options=[])
         reservation = self.ledger.reserve(accounts, plan.price, key=key, at=at, question=text)
-        self._payers.remember(plan, at=at, turn=turn)
+        self._payers.remember(plan, at=at)
         packed = reservation.answer or self._release(plan, reservation, stop, consistent=False)
         if packed == FAILED:
             raise EngineFailed("It was charged, but noise could not be added. Try another epsilon.")
@@ -271,7 +277,7 @@ class Curator:
                 at=at,
                 question=search.question,
             )
-            self._payers.remember(alone, at=at, turn=turn)
+            self._payers.remember(alone, at=at)
             packed = reservation.answer or self._release(alone, reservation, stop, consistent=False)
             if packed == FAILED:
                 raise EngineFailed(

@@ -1,8 +1,8 @@
 """Which accounts pay for a table, however it is reached: by the id in its policy, or by what is in it.
 
-Guarantee: of two tables that share rows (`fingerprint.SAME` of those of either), the one that is asked
-about later is charged to every account of the earlier one. So the people who are in both are
-protected by the budgets of the earlier table as well.
+Guarantee: of two tables that share rows (`fingerprint.SAME_TABLE_SHARE` of those of either), the one that
+is asked about later is charged to every account of the earlier one, also under another id. So the people
+who are in both are protected by the budgets of the earlier table as well.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import hashlib
 import hmac
 import secrets
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING
 
@@ -26,6 +26,14 @@ if TYPE_CHECKING:
 _UNKNOWN = (
     "'{}' was not asked about here before, and its policy gives it no id. If it has rows of a table that "
     "was, both share a budget: `ask` finds out, since only then rows are read."
+)
+_UNKNOWN_ID = (
+    "'{}' was not asked about under its id before. If it has rows of a table that was asked about under "
+    "another one, it is charged to both accounts: `ask` finds out, since only then rows are read."
+)
+_DISTINCT = (
+    "'{}' has rows like those of {}, and is not charged to its account, since the policy states "
+    "`distinct-from`: both must hold different people."
 )
 _SHARED = (
     "'{}' has rows of what was asked about before ({}): the same people, so that questions about either "
@@ -44,13 +52,14 @@ class TableIdentity:
 
     `declared` are those of them that other policies name by an id: this analyst
     cannot change their budgets. `is_own` means that the first is the table's own, whose budget the
-    analyst's policy declares.
+    analyst's policy declares. `source` is what the ledger knows of it.
     """
 
     accounts: tuple[str, ...]
     cautions: tuple[str, ...] = ()
     declared: frozenset[str] = frozenset()
     is_own: bool = True
+    source: LedgerSource | None = None
 
 
 def known_identity(held: CatalogTable, ledger: Ledger) -> TableIdentity | None:
@@ -59,15 +68,15 @@ def known_identity(held: CatalogTable, ledger: Ledger) -> TableIdentity | None:
         return TableIdentity((held.account,))
     place = _hash_location(held, ledger)
     seen = None if place is None else ledger.find_source(place)
-    own = () if held.id is None else (held.account,)
-    if seen is None:
-        return TableIdentity(own) if own else None
-    # Earlier questions about this file, under another id or none, were about the same people.
+    own = _own_accounts(held)
+    if seen is None or not set(own) <= set(seen.accounts):
+        return None
     accounts = tuple(dict.fromkeys((*own, *seen.accounts)))
     known = ledger.source_labels()
     others = [one for one in known if one.id != seen.id]
     sharing = [one for one in others if set(one.accounts) & set(accounts) - set(own)]
-    return _make_identity(held, accounts, ledger, known=known, sharing=sharing)
+    found = _make_identity(held, accounts, ledger, known=known, sharing=sharing)
+    return replace(found, source=seen)
 
 
 def expected_identity(held: CatalogTable, ledger: Ledger) -> TableIdentity:
@@ -75,14 +84,25 @@ def expected_identity(held: CatalogTable, ledger: Ledger) -> TableIdentity:
     found = known_identity(held, ledger)
     if found is not None:
         return found
-    cautions: tuple[str, ...] = ()
-    if ledger.source_labels():
-        cautions = (_UNKNOWN.format(held.name),)
+    known = ledger.source_labels()
+    if held.id is None:
+        return TableIdentity((held.account,), (_UNKNOWN.format(held.name),) if known else ())
+    place = _hash_location(held, ledger)
+    seen = None if place is None else ledger.find_source(place)
+    if seen is not None:
+        # Earlier questions about this file, under another id or none, were about the same people.
+        accounts = tuple(dict.fromkeys((held.account, *seen.accounts)))
+        return _make_identity(held, accounts, ledger, known=known, sharing=[])
+    is_met = any(held.account in one.accounts for one in known)
+    cautions = (_UNKNOWN_ID.format(held.name),) if known and not is_met else ()
     return TableIdentity((held.account,), cautions)
 
 
 def find_identity(held: CatalogTable, ledger: Ledger, *, at: datetime) -> TableIdentity:
-    """Return the accounts that pay for a table; it is read if it has no id and is not yet known."""
+    """Return the accounts that pay for a table; it is read if it is not known at its place.
+
+    A sample of it is kept, so that it is recognized elsewhere, with and without its policy.
+    """
     while True:
         found = known_identity(held, ledger)
         if found is not None:
@@ -90,29 +110,32 @@ def find_identity(held: CatalogTable, ledger: Ledger, *, at: datetime) -> TableI
         known = ledger.sources()
         sample, shares = _sample(held, ledger, known)
         same = [one for one, share in zip(known, shares, strict=True) if share >= SAME_TABLE_SHARE]
-        accounts = tuple(dict.fromkeys(name for one in same for name in one.accounts))
+        shared = (name for one in same for name in one.accounts)
+        accounts = tuple(dict.fromkeys((*_own_accounts(held), *shared)))
         accounts = accounts or (_fresh_account(held),)
         identity = _make_identity(held, accounts, ledger, known=known, sharing=same)
-        added = _ledger_source(held, accounts, sample, is_declared=False)
+        added = _ledger_source(held, accounts, sample.pack(), is_declared=False)
         seen = frozenset(one.id for one in known)
         if ledger.add_source(added, place=_hash_location(held, ledger), seen=seen, at=at):
-            return identity
+            return replace(identity, source=added)
         # Another process added a table meanwhile, which may be this one: compare again.
 
 
-def remember_table(
-    held: CatalogTable, ledger: Ledger, identity: TableIdentity, *, at: datetime
+def remember_id(
+    held: CatalogTable, ledger: Ledger, source: LedgerSource | None, *, at: datetime
 ) -> None:
-    """Keep a sample of a table whose policy has an id, so that it is recognized without that policy."""
-    if held.origin is None or held.id is None or ledger.is_temporary:
+    """Let the ledger know that a table was paid for under its id, and so has the budget of its policy."""
+    if held.id is None or source is None:
         return
-    place = _hash_location(held, ledger)
-    seen = None if place is None else ledger.find_source(place)
-    if seen is not None and set(seen.accounts) >= set(identity.accounts):
+    if source.is_declared and source.accounts[0] == held.account:
         return
-    sample, _ = _sample(held, ledger, [])
-    source = _ledger_source(held, identity.accounts, sample, is_declared=True)
-    ledger.add_source(source, place=place, seen=None, at=at)
+    accounts = tuple(dict.fromkeys((held.account, *source.accounts)))
+    added = _ledger_source(held, accounts, source.sketch, is_declared=True)
+    ledger.add_source(added, place=_hash_location(held, ledger), seen=None, at=at)
+
+
+def _own_accounts(held: CatalogTable) -> tuple[str, ...]:
+    return () if held.id is None else (held.account,)
 
 
 def _sample(
@@ -123,13 +146,13 @@ def _sample(
 
 
 def _ledger_source(
-    held: CatalogTable, accounts: tuple[str, ...], sample: Sample, *, is_declared: bool
+    held: CatalogTable, accounts: tuple[str, ...], sketch: bytes, *, is_declared: bool
 ) -> LedgerSource:
     label = held.origin.label if held.origin else held.name
     # The same content under the same accounts is one source, wherever it was found.
-    packed = sample.pack()
-    digest = hashlib.sha256("\n".join([label, *accounts]).encode() + b"\0" + packed).hexdigest()
-    return LedgerSource(digest[:32], accounts, label, is_declared, packed)
+    text = "\n".join([label, *accounts, *(["declared"] if is_declared else [])])
+    digest = hashlib.sha256(text.encode() + b"\0" + sketch).hexdigest()
+    return LedgerSource(digest[:32], accounts, label, is_declared, sketch)
 
 
 def _hash_location(held: CatalogTable, ledger: Ledger) -> str | None:
@@ -159,16 +182,29 @@ def _make_identity(
 ) -> TableIdentity:
     """Return the accounts that pay; those whose budgets other policies declare are marked."""
     named = {one.accounts[0]: one for one in known if one.is_declared}
-    own = set() if held.id is None else {held.account}
+    own = set(_own_accounts(held))
+    apart = _distinct_accounts(held)
+    cautions = tuple(
+        _DISTINCT.format(held.name, named[name].label if name in named else name)
+        for name in accounts
+        if name in apart
+    )
+    accounts = tuple(name for name in accounts if name not in apart)
     declared = frozenset(named.keys() & set(accounts) - own)
-    if held.id is None:
-        for name in declared:
-            _require_plain(name, named[name], ledger)
-    cautions = _sharing_cautions(held, sharing)
+    for name in declared:
+        _require_plain(name, named[name], ledger)
+    others = [one for one in sharing if set(one.accounts) - own - apart]
+    cautions += _sharing_cautions(held, others)
     is_own = held.id is not None or not declared
     if not is_own and held.policy is not None:
         cautions += (_DECLARED.format(held.name),)
     return TableIdentity(accounts, cautions, declared, is_own=is_own)
+
+
+def _distinct_accounts(held: CatalogTable) -> frozenset[str]:
+    """Return the accounts of tables that hold other people, as the policy states."""
+    ids = held.policy.distinct_from if held.policy else ()
+    return frozenset(f"table:{one}" for one in ids)
 
 
 def _require_plain(name: str, source: LedgerSource, ledger: Ledger) -> None:
@@ -182,7 +218,8 @@ def _require_plain(name: str, source: LedgerSource, ledger: Ledger) -> None:
         raise QuestionRefused(
             f"These rows are those of {source.label}, whose budget is declared by a policy for a "
             "period, for each analyst or for several tables together. Ask with that policy: "
-            "--policy FILE."
+            "--policy FILE. If its rows only look alike and are other people's, state it there: "
+            f"`distinct-from: [{name.removeprefix('table:')}]`."
         )
 
 

@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Protocol
 
 from discreet.answer.accounts import charged_accounts, with_known_budgets
-from discreet.answer.identity import TableIdentity, expected_identity, find_identity, remember_table
+from discreet.answer.identity import TableIdentity, expected_identity, find_identity, remember_id
 from discreet.answer.unexpected_errors import hide_unexpected_errors
 from discreet.dp.ledger.ledger import Ledger
 from discreet.dp.ledger.records import Account
@@ -48,7 +48,7 @@ class AccountFinder:
         self._remembered: set[str] = set()
 
     def find(self, plan: Plan, *, at: datetime, turn: Turn) -> ChargedAccounts:
-        """Return the accounts that pay; reads a table without an id while `turn` holds its engine."""
+        """Return the accounts that pay; reads a table that is not known yet while `turn` holds its engine."""
         ledger = self._asker.ledger
         for held in _touched_tables(plan):
             if held.origin is None:
@@ -67,18 +67,12 @@ class AccountFinder:
         found = {held.account: expected_identity(held, ledger) for held in _touched_tables(plan)}
         return self._charge_accounts(plan, found, at)
 
-    def remember(self, plan: Plan, *, at: datetime, turn: Turn) -> None:
-        """Let the ledger recognize the tables of a policy without that policy, once each."""
-        ledger = self._asker.ledger
+    def remember(self, plan: Plan, *, at: datetime) -> None:
+        """Let the ledger know the ids of tables that were paid for, once each."""
         for held in _touched_tables(plan):
-            if held.origin is None or held.id is None or held.account in self._remembered:
-                continue
-            mine = self._found[held.account]
-            with turn():
-                hide_unexpected_errors(
-                    lambda held=held, mine=mine: remember_table(held, ledger, mine, at=at)
-                )
-            self._remembered.add(held.account)
+            if held.account not in self._remembered:
+                remember_id(held, self._asker.ledger, self._found[held.account].source, at=at)
+                self._remembered.add(held.account)
 
     def _charge_accounts(
         self, plan: Plan, found: Mapping[str, TableIdentity], at: datetime

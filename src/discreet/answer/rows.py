@@ -113,18 +113,26 @@ class Rows:
     def _refuse_undeclared(self, name: str, aliases: list[str]) -> None:
         """Refuse a column of a file that the policy gives no kind, whether or not it is there."""
         for touch in self.touches:
-            declared = touch.held.policy
-            if declared is None or touch.alias not in aliases or touch.held.table.schema is None:
+            held = touch.held
+            if touch.alias not in aliases or held.table.schema is None:
                 continue
-            column = declared.column(name)
+            column = held.policy.column(name) if held.policy else None
             is_slip = column is None and "Did you mean" in did_you_mean(
                 name, self.scope[touch.alias]
             )
-            if not is_slip and (column is None or column.kind is None):
+            if is_slip or (column is not None and column.kind is not None):
+                continue
+            if held.policy is not None:
                 raise UndeclaredKind(
-                    f"The policy does not say what column '{name}' of '{touch.held.name}' holds, so "
+                    f"The policy does not say what column '{name}' of '{held.name}' holds, so "
                     f"that it cannot be asked about. Give it a `kind:`, such as "
                     f"`{name}: {{role: sensitive, kind: integer}}`."
+                )
+            if held.table.undeclared is None:  # whose records may have got it since
+                raise UndeclaredKind(
+                    f"'{held.name}' had no field '{name}' when its fields were drafted, and later records "
+                    "do not change that. Draft a policy with `discreet init`, check that it gives the "
+                    "field its `kind:`, and ask with --policy."
                 )
 
     def resolve(self, column: exp.Column) -> TypedExpression:

@@ -66,10 +66,7 @@ def read_pinned(text: str) -> PinnedSchema:
 
 
 def pin_name(kind: str, label: str, table: str | None, names: Iterable[str] | None) -> str:
-    """Return the name of a table's draft: its place and the columns that its source declares.
-
-    A path, a pipe or a frame does not distinguish tables.
-    """
+    """Return the name of a table's draft: its place or its account, and the columns that its source declares."""
     known = json.dumps([table, None if names is None else sorted(names)])
     return f"{kind}:{label}:{hashlib.sha256(known.encode()).hexdigest()}"
 
@@ -87,8 +84,11 @@ class PinnedSchemas:
 
     def draft(self, account: str, table: Table) -> PinnedSchema:
         """Pin the draft of `table`, and return what is pinned: the first draft counts."""
-        drafted = PinnedSchema(table.schema, keys_by_content(table))
-        return read_pinned(self._ledger.pin(account, drafted.write()))
+        return self.keep(account, PinnedSchema(table.schema, keys_by_content(table)))
+
+    def keep(self, account: str, pinned: PinnedSchema) -> PinnedSchema:
+        """Pin a draft, and return what is pinned: the first draft counts."""
+        return read_pinned(self._ledger.pin(account, pinned.write()))
 
 
 def declared_schema(table: model.TablePolicy) -> DeclaredSchema:

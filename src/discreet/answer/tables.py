@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import secrets
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypedDict
 
 from discreet.answer.catalog import Catalog, CatalogTable, Origin
+from discreet.answer.identity import TableIdentity
 from discreet.answer.schemas import (
     PinnedSchema,
     PinnedSchemas,
@@ -31,7 +33,7 @@ from discreet.engines.connect import (
     source_header_names,
 )
 from discreet.engines.duckdb import DuckDB
-from discreet.engines.engine import Engine, Table
+from discreet.engines.engine import DeclaredSchema, Engine, Table
 from discreet.errors import UndeclaredKind, UnknownColumn, did_you_mean
 from discreet.measure.roles import select_table
 from discreet.policy import model
@@ -57,6 +59,7 @@ class _CatalogOptions:
     policy: model.Policy | None
     reading: ReadOptions
     pins: PinnedSchemas
+    recognize: Callable[[CatalogTable], TableIdentity]
 
 
 def open_catalog(
@@ -64,14 +67,16 @@ def open_catalog(
     policy: model.Policy | None,
     *,
     pins: PinnedSchemas,
+    recognize: Callable[[CatalogTable], TableIdentity],
     table: str | None = None,
     reading: ReadOptions | None = None,
 ) -> tuple[Catalog, Engine]:
     """Return the tables and the engine that they are all on; no row of people is read for it.
 
-    The one exception is a table without a policy that is asked about for the first time.
+    The one exception is a table without a policy that is asked about for the first time: `recognize`
+    finds by its rows whether it was asked about elsewhere.
     """
-    setting = _CatalogOptions(policy, reading or {}, pins)
+    setting = _CatalogOptions(policy, reading or {}, pins, recognize)
     if _is_database(source) and table is None and take_parameter(str(source), "table")[1] is None:
         return _open_database_catalog(str(source), setting)
     main = _open_main_table(source, table, setting)
@@ -120,7 +125,7 @@ def _open_main_on(
         declared = select_table(policy, label=label_of(place), name=table)
     name = declared.name if declared else _file_name(source)
     opened, pinned = _open_source(
-        place, declared, setting, table=within, engine=engine, account=_source_label(source, name)
+        place, declared, setting, table=within, engine=engine, called=(source, name)
     )
     return _make_catalog_table(
         declared.name if declared else _table_name(source, opened, table),
@@ -136,11 +141,14 @@ def _open_source(
     declared: model.TablePolicy | None,
     setting: _CatalogOptions,
     *,
-    account: str,
+    called: tuple[object, str],
     table: str | None = None,
     engine: Engine | None = None,
 ) -> tuple[Table, PinnedSchema | None]:
-    """Return a table as its policy declares it, or as it was drafted when it was first asked about."""
+    """Return a table as its policy declares it, or as it was drafted when it was first asked about.
+
+    `called` is the source as the user named it, and the table's name.
+    """
     reading = setting.reading
     if declared is not None:
         is_declared = needs_kinds(place) and not declared.public
@@ -150,16 +158,67 @@ def _open_source(
     if not is_untyped_source(place):
         opened = open_table(place, table=table, engine=engine, **reading)
         names = [column.name for column in opened.columns]
-        pin = pin_name("keys", account, table, [*names, *(opened.undeclared or ())])
-        return opened, setting.pins.find(pin) or setting.pins.draft(pin, opened)
+        pin = _PinRequest("keys", called, table, (*names, *(opened.undeclared or ())))
+        return opened, _find_or_draft(pin, setting, lambda: opened, lambda: nullcontext(opened))
     written = {"delimiter": reading.get("delimiter"), "encoding": reading.get("encoding")}
-    pin = pin_name("schema", account, table, source_header_names(place, table=table, **written))
-    pinned = setting.pins.find(pin)
+    names = source_header_names(place, table=table, **written)
+
+    def open_as(schema: DeclaredSchema | None) -> Table:
+        return open_table(place, table=table, engine=engine, schema=schema, **reading)
+
+    pinned = _find_or_draft(
+        _PinRequest("schema", called, table, names),
+        setting,
+        lambda: open_as(DeclaredSchema({})),
+        lambda: opened_table(place, table=table, **reading),
+    )
+    return open_as(pinned.schema), pinned
+
+
+@dataclass(frozen=True)
+class _PinRequest:
+    """Which draft is looked for: of which kind, and of which table with which columns."""
+
+    kind: str
+    called: tuple[object, str]
+    table: str | None
+    names: tuple[str, ...] | None
+
+    def name_at(self, label: str, *, table: str | None = None) -> str:
+        return pin_name(self.kind, label, table, self.names)
+
+
+def _find_or_draft(
+    wanted: _PinRequest,
+    setting: _CatalogOptions,
+    open_cells: Callable[[], Table],
+    open_inferred: Callable[[], AbstractContextManager[Table]],
+) -> PinnedSchema:
+    """Return what was pinned for a table at its place, or for its rows anywhere; else draft and pin it.
+
+    A pipe or a frame has no place: only its rows distinguish it from others with the same columns. A copy
+    of a table that was drafted before keeps that draft, so that its rows decide nothing again.
+    """
+    (source, name), pins = wanted.called, setting.pins
+    label = _source_label(source, name)
+    at_place = wanted.name_at(label, table=wanted.table) if _has_place(source) else None
+    pinned = None if at_place is None else pins.find(at_place)
+    if pinned is not None:
+        return pinned
+    cells = open_cells()
+    origin = Origin(label, _account_label(source, name), _content_location(source, cells))
+    held = CatalogTable(name, cells, None, account=f"table:{label}", version="", origin=origin)
+    accounts = setting.recognize(held).accounts
+    found = (pins.find(wanted.name_at(account)) for account in accounts)
+    pinned = next((one for one in found if one is not None), None)
     if pinned is None:
-        with opened_table(place, table=table, **reading) as seen:
-            pinned = setting.pins.draft(pin, seen)
-    opened = open_table(place, table=table, engine=engine, schema=pinned.schema, **reading)
-    return opened, pinned
+        with open_inferred() as seen:
+            pinned = pins.draft(wanted.name_at(accounts[0]), seen)
+    return pinned if at_place is None else pins.keep(at_place, pinned)
+
+
+def _has_place(source: object) -> bool:
+    return isinstance(source, (str, Path)) and str(source) != files.STANDARD_INPUT
 
 
 def _refuse_inference(source: object, table: str | None) -> None:
@@ -194,9 +253,8 @@ def _open_database_catalog(url: str, setting: _CatalogOptions) -> tuple[Catalog,
         source = f"{url}#{name}"
 
         def opened() -> CatalogTable:
-            account = _source_label(source, name)
             found = _open_source(
-                url, declared, setting, account=account, table=name, engine=first.engine
+                url, declared, setting, called=(source, name), table=name, engine=first.engine
             )
             return _make_catalog_table(name, found[0], declared, source, found[1])
 
@@ -240,12 +298,11 @@ def _table_opener(
         elif "://" not in place and find_engine(place) is None:
             place = str(folder / place)
         table = declared.name if _is_database(place) and "table=" not in place else None
-        account = _source_label(place, declared.name)
         found, _ = _open_source(
             place,
             declared,
             replace(setting, reading={}),
-            account=account,
+            called=(place, declared.name),
             table=table,
             engine=engine,
         )

@@ -102,6 +102,7 @@ def build_policy(
             id=table.id,
             unit_is_row=is_row,
             reading=_build_text_format(table.reading),
+            distinct_from=tuple(table.distinct_from),
             line=document.line(place),
         )
     budget = _build_budget(written.budget, document=document, place=("budget",))

@@ -289,7 +289,8 @@ class TextFormat:
 class TablePolicy:
     """One table: its source, unit, columns and the criteria it must meet.
 
-    `id` names its account in the ledger, wherever the table is. `public`
+    `id` names its account in the ledger, wherever the table is; `distinct_from` are ids of tables whose
+    rows look alike and are other people's. `public`
     tables may be read by every user. `tolerance` is the share of people that an attack, by name or
     by `default`, may expose in what is published. `partitions` are the columns whose parts of the
     table are charged apart: a unit lies in one part only. `unit_is_row` means that each row was
@@ -311,6 +312,7 @@ class TablePolicy:
     id: str | None = None
     unit_is_row: bool = False
     reading: TextFormat = field(default_factory=TextFormat)
+    distinct_from: tuple[str, ...] = ()
     line: int | None = field(default=None, compare=False)
 
     def column(self, name: str) -> ColumnPolicy | None:

@@ -245,6 +245,11 @@ class WrittenTable(WrittenMapping):
     """One table: its source, unit, columns and the criteria it must meet."""
 
     id: Id | None = None
+    distinct_from: list[str] = Field(
+        [],
+        alias="distinct-from",
+        description="Ids of tables whose rows look like this table's, and are other people's.",
+    )
     source: str | None = Field(
         None,
         min_length=1,

@@ -104,6 +104,7 @@ def _head_value(table: TablePolicy) -> dict[str, Any]:
         unit = {"column": table.unit, "per": period.period, "on": period.column}
     return {
         "id": table.id,
+        "distinct-from": list(table.distinct_from),
         "source": table.source,
         "public": table.public,
         "unit": unit,
