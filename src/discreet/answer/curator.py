@@ -29,7 +29,6 @@ from discreet.answer.bounds_search import Range as Bounds
 from discreet.answer.cancellation import CancelToken
 from discreet.answer.cut_rows import CUT_SHARE
 from discreet.answer.explain import Explanation, explain_plan
-from discreet.answer.identity import find_identity
 from discreet.answer.ledgers import open_ledger
 from discreet.answer.limits import LimitAdvice, advise_limits
 from discreet.answer.payers import AccountFinder
@@ -40,7 +39,6 @@ from discreet.answer.question_key import question_key
 from discreet.answer.register import RegisteredTable, RegistrableSource
 from discreet.answer.released_format import pack_released, unpack_released
 from discreet.answer.resolve import resolve_question
-from discreet.answer.schemas import PinnedSchemas
 from discreet.answer.spending import Spending, read_spending
 from discreet.answer.statement import DIALECT, parse_question
 from discreet.answer.tables import ReadOptions, open_catalog
@@ -105,12 +103,7 @@ def open_curator(  # noqa: PLR0913 -- the flags of the command
     opened_ledger = open_ledger(ledger, source)
     try:
         catalog, engine = open_catalog(
-            source,
-            found,
-            table=table,
-            reading=reading,
-            pins=PinnedSchemas(opened_ledger),
-            recognize=lambda held: find_identity(held, opened_ledger, at=clock()),
+            source, found, opened_ledger, table=table, reading=reading, clock=clock
         )
     except BaseException:
         opened_ledger.close()

@@ -7,11 +7,12 @@ import secrets
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
+from datetime import datetime
 from pathlib import Path
 from typing import TypedDict
 
 from discreet.answer.catalog import Catalog, CatalogTable, Origin
-from discreet.answer.identity import TableIdentity
+from discreet.answer.identity import TableIdentity, find_identity
 from discreet.answer.schemas import (
     PinnedSchema,
     PinnedSchemas,
@@ -19,6 +20,7 @@ from discreet.answer.schemas import (
     declared_schema,
     pin_name,
 )
+from discreet.dp.ledger.ledger import Ledger
 from discreet.engines import files
 from discreet.engines.address import take_parameter, without_password
 from discreet.engines.connect import (
@@ -65,18 +67,23 @@ class _CatalogOptions:
 def open_catalog(
     source: object,
     policy: model.Policy | None,
+    ledger: Ledger,
     *,
-    pins: PinnedSchemas,
-    recognize: Callable[[CatalogTable], TableIdentity],
+    clock: Callable[[], datetime],
     table: str | None = None,
     reading: ReadOptions | None = None,
 ) -> tuple[Catalog, Engine]:
     """Return the tables and the engine that they are all on; no row of people is read for it.
 
-    The one exception is a table without a policy that is asked about for the first time: `recognize`
-    finds by its rows whether it was asked about elsewhere.
+    The one exception is a table without a policy that is asked about for the first time: its
+    rows show whether it was asked about elsewhere.
     """
-    setting = _CatalogOptions(policy, reading or {}, pins, recognize)
+    setting = _CatalogOptions(
+        policy,
+        reading or {},
+        PinnedSchemas(ledger),
+        lambda held: find_identity(held, ledger, at=clock()),
+    )
     if _is_database(source) and table is None and take_parameter(str(source), "table")[1] is None:
         return _open_database_catalog(str(source), setting)
     main = _open_main_table(source, table, setting)
