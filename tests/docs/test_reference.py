@@ -12,7 +12,7 @@ from discreet import errors
 from discreet.cli.command import VERBS, cli
 from discreet.errors import DiscreetError
 from discreet.policy.json_schema import policy_schema
-from discreet.registry import CRITERIA, FORMATS
+from discreet.registry import ATTACKS, CRITERIA, FORMATS
 from discreet.serve.gateway.variables import DEFAULTS
 from discreet.serve.settings import AuditSettings, DirectorySettings, ServerLimits, Settings
 
@@ -143,3 +143,12 @@ def test_the_page_of_outputs_lists_exactly_the_file_formats_that_are_written():
         if spec.written_suffixes
     ]
     assert table_rows("outputs.md", "| format | endings |") == expected
+
+
+def test_the_index_of_attacks_lists_the_registry_in_its_words():
+    pages = REFERENCE.parent / "attacks"
+    listed = re.findall(
+        r"(?m)^- \[.+?\]\((.+?)\.md\): (.+)$", (pages / "index.md").read_text("utf-8")
+    )
+    assert sorted(listed) == sorted((spec.name, spec.summary) for spec in ATTACKS.own())
+    assert {page.stem for page in pages.glob("*.md")} == {"index", *(name for name, _ in listed)}

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from discreet.attacks.finding import Finding, worst_first
 from discreet.attacks.options import INPUTS, SEED, default_options
@@ -14,11 +14,10 @@ from discreet.engines.engine import Table
 from discreet.errors import Bug, DiscreetError, WrongUsage
 from discreet.policy import model
 from discreet.registry import ATTACKS, AttackSpec
-from discreet.result import Result
+from discreet.result import TabularResult
 
 if TYPE_CHECKING:
     import numpy as np
-    import pandas as pd
 
     from discreet.attacks.classes.histograms import Classes
     from discreet.attacks.synthetic.trial import SyntheticTrial
@@ -168,7 +167,7 @@ class AttackInput:
 
 
 @dataclass(frozen=True)
-class AttackReport(Result):
+class AttackReport(TabularResult):
     """What attacks found, worst first; its `to_dict()` holds aggregates only.
 
     Attributes:
@@ -176,6 +175,8 @@ class AttackReport(Result):
         not_tried: Why attacks were not tried, by attack.
         cautions: What a reader should know, such as that roles of columns were guessed.
     """
+
+    _records: ClassVar[str] = "findings"
 
     findings: tuple[Finding, ...]
     not_tried: Mapping[str, str] = field(default_factory=dict[str, str], hash=False)
@@ -194,12 +195,6 @@ class AttackReport(Result):
     def exceeds(self) -> bool:
         """Whether a finding exceeds its tolerance."""
         return any(found.exceeds for found in self.findings)
-
-    def to_pandas(self) -> pd.DataFrame:
-        """Return the findings as a data frame, one row each."""
-        import pandas as pd
-
-        return pd.DataFrame([found.to_dict() for found in self.findings])
 
 
 def run_attack(

@@ -187,11 +187,13 @@ def with_sessions(
 
     Outputs that are the same in every session are known to whoever starts one; they refute any claim.
     """
-    told = [session for session in sessions if session]
-    is_alike = len(told) > 1 and are_sessions_alike(told, alpha=1 - claim.confidence)
+    outputs_seen = [session for session in sessions if session]
+    is_alike = len(outputs_seen) > 1 and are_sessions_alike(
+        outputs_seen, alpha=1 - claim.confidence
+    )
     if not is_alike:
         return found
-    worst = Evidence("a run in a new process", sum(map(len, told)), {SEEDED: math.inf})
+    worst = Evidence("a run in a new process", sum(map(len, outputs_seen)), {SEEDED: math.inf})
     earlier = Evidence(found.details["inputs"], found.details["runs"], found.details["tests"])
     return report_evidence([earlier, worst], claim=claim, target=found.target)
 

@@ -80,8 +80,10 @@ def play(
     half = (trials + 1) // 2
     wrong = int(player(0, half, epsilon, chance, size).sum())
     wrong += int((~player(size, half, epsilon, chance, size)).sum())
-    told = float(epsilon) * size
-    expected = laplace_error(told) if mechanism == "laplace" else lowest_error(told)
+    total_epsilon = float(epsilon) * size
+    expected = (
+        laplace_error(total_epsilon) if mechanism == "laplace" else lowest_error(total_epsilon)
+    )
     if mechanism == "geometric":
         expected = geometric_error(float(epsilon), size)
     return GameRound(mechanism, 2 * half, wrong, expected)

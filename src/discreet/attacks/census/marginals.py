@@ -85,8 +85,8 @@ def count_records(table: Table, names: Sequence[str]) -> Counter[tuple[str | int
     values = [found.column(f"c{place}").to_pylist() for place in range(len(names))]
     kinds = [require_column(table, name).kind for name in names]
     for *record, people in zip(*values, found.column("people").to_pylist(), strict=True):
-        told = tuple(map(_table_value, record, kinds))
-        counted[told] += int(people)
+        values = tuple(map(_table_value, record, kinds))
+        counted[values] += int(people)
     return counted
 
 

@@ -65,7 +65,7 @@ def reconstruct_block(
 def _build_details(
     block: CensusBlock, found: Solved, people: Counter[Cell | None] | None
 ) -> dict[str, Any]:
-    told: dict[str, Any] = {
+    details: dict[str, Any] = {
         "solutions": len(found.tables),
         "all_solutions_listed": found.is_complete,
         "unique": found.is_complete and len(found.tables) == 1,
@@ -79,8 +79,8 @@ def _build_details(
         "encoding": found.encoding,
     }
     if people is not None and found.tables:
-        told["matched"] = _count_correct(found.tables[0], people)
-    return told
+        details["matched"] = _count_correct(found.tables[0], people)
+    return details
 
 
 def _count_correct(claimed: Counter[Cell], people: Counter[Cell | None]) -> int:

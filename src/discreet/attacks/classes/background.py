@@ -64,7 +64,7 @@ def rule_out(groups: ClassHistograms, m: int) -> Narrowed:
 
 
 def find_background(
-    told: SensitiveHistogram,
+    histogram: SensitiveHistogram,
     *,
     rules_out: int = 1,
     sure: float = SURE,
@@ -74,43 +74,43 @@ def find_background(
     """Return who is told by an adversary that can rule out some values for each person.
 
     Args:
-        told: The release, without the rows that contradict what the adversary `knows`.
+        histogram: The release, without the rows that contradict what the adversary `knows`.
         rules_out: How many values it can rule out for a person, the most helpful ones.
         sure: How sure it must be to count.
         prior: The groups in which it believes without the quasi-identifiers; by default the whole
             release is one.
         knows: What else it knows, in words.
     """
-    narrowed = rule_out(told.groups, rules_out)
+    narrowed = rule_out(histogram.groups, rules_out)
     is_told = narrowed.of_entry >= sure - TOLERANCE
-    exposed = told.people_with(is_told)
-    believed = told.whole if prior is None else prior
-    knowing = _word_knowledge(told, rules_out, knows)
+    exposed = histogram.people_with(is_told)
+    believed = histogram.whole if prior is None else prior
+    knowing = _word_knowledge(histogram, rules_out, knows)
     return make_finding(
         "background",
-        target=told.target,
-        verdict=_word_verdict(told, exposed, sure=sure, knowing=knowing),
-        targets=told.people,
+        target=histogram.target,
+        verdict=_word_verdict(histogram, exposed, sure=sure, knowing=knowing),
+        targets=histogram.people,
         exposed=exposed,
         correct=exposed,
-        certainty=_mean_certainty(told, narrowed, is_told),
-        baseline=_exposed_share(believed, rules_out, sure, told.people),
-        knowledge=f"A person's {told.known}, that the person is in the table, and {knowing}.",
-        remedy=f"Recursive (c, l)-diversity for {told.label} with l of {rules_out + 2} or more, or "
+        certainty=_mean_certainty(histogram, narrowed, is_told),
+        baseline=_exposed_share(believed, rules_out, sure, histogram.people),
+        knowledge=f"A person's {histogram.known}, that the person is in the table, and {knowing}.",
+        remedy=f"Recursive (c, l)-diversity for {histogram.label} with l of {rules_out + 2} or more, or "
         "t-closeness; fewer quasi-identifiers help as well.",
         details={
-            "columns": told.names,
+            "columns": histogram.names,
             "rules_out": rules_out,
             "sure": sure,
-            "classes": len(told.groups),
+            "classes": len(histogram.groups),
             "exposed_classes": int(np.count_nonzero(narrowed.of_class >= sure - TOLERANCE)),
             "worst": float(narrowed.of_class.max(initial=0.0)),
-            "average": average_score(told.groups, narrowed.of_class),
+            "average": average_score(histogram.groups, narrowed.of_class),
             "by_values_ruled_out": [
-                _measure_depth(told, m, sure) for m in sorted({*SHOWN_DEPTHS, rules_out})
+                _measure_depth(histogram, m, sure) for m in sorted({*SHOWN_DEPTHS, rules_out})
             ],
         },
-        example=_build_example(told, narrowed),
+        example=_build_example(histogram, narrowed),
     )
 
 
@@ -135,10 +135,10 @@ def find_all(
     priors: Sequence[ClassHistograms | None] = [None] * len(classes.columns)
     if known.columns:
         only = read_classes(knowing_only(seen, known))
-        priors = [told.groups for told in only.columns]
+        priors = [histogram.groups for histogram in only.columns]
     return tuple(
-        find_background(told, rules_out=rules_out, sure=sure, prior=prior, knows=known.words)
-        for told, prior in zip(classes.columns, priors, strict=True)
+        find_background(histogram, rules_out=rules_out, sure=sure, prior=prior, knows=known.words)
+        for histogram, prior in zip(classes.columns, priors, strict=True)
     )
 
 
@@ -159,13 +159,13 @@ def _sum_by_class(groups: ClassHistograms, numbers: NDArray[np.int64]) -> NDArra
     return np.add.reduceat(numbers, groups.first) if len(groups) else np.empty(0, np.int64)
 
 
-def _measure_depth(told: SensitiveHistogram, m: int, sure: float) -> dict[str, float]:
-    narrowed = rule_out(told.groups, m)
+def _measure_depth(histogram: SensitiveHistogram, m: int, sure: float) -> dict[str, float]:
+    narrowed = rule_out(histogram.groups, m)
     return {
         "ruled_out": m,
-        "exposed": told.people_with(narrowed.of_entry >= sure - TOLERANCE),
+        "exposed": histogram.people_with(narrowed.of_entry >= sure - TOLERANCE),
         "worst": float(narrowed.of_class.max(initial=0.0)),
-        "average": average_score(told.groups, narrowed.of_class),
+        "average": average_score(histogram.groups, narrowed.of_class),
     }
 
 
@@ -175,35 +175,35 @@ def _exposed_share(groups: ClassHistograms, m: int, sure: float, people: int) ->
 
 
 def _mean_certainty(
-    told: SensitiveHistogram, narrowed: Narrowed, chosen: NDArray[np.bool_]
+    histogram: SensitiveHistogram, narrowed: Narrowed, chosen: NDArray[np.bool_]
 ) -> float | None:
     if not chosen.any():
         return None
-    return float(np.average(narrowed.of_entry[chosen], weights=told.groups.counts[chosen]))
+    return float(np.average(narrowed.of_entry[chosen], weights=histogram.groups.counts[chosen]))
 
 
-def _word_knowledge(told: SensitiveHistogram, rules_out: int, knows: str | None) -> str:
+def _word_knowledge(histogram: SensitiveHistogram, rules_out: int, knows: str | None) -> str:
     values = format_count(rules_out, "value", "values")
-    ruled_out = f"{values} of {told.label} that the person does not have"
+    ruled_out = f"{values} of {histogram.label} that the person does not have"
     if knows is None:
         return ruled_out
     return f"{knows}, and {ruled_out}" if rules_out else knows
 
 
-def _word_verdict(told: SensitiveHistogram, exposed: int, *, sure: float, knowing: str) -> str:
+def _word_verdict(histogram: SensitiveHistogram, exposed: int, *, sure: float, knowing: str) -> str:
     if not exposed:
         return (
-            f"Knowing {told.known}, and {knowing}, the adversary is at least {format_percent(sure)} sure of "
-            f"nobody's {told.label}."
+            f"Knowing {histogram.known}, and {knowing}, the adversary is at least {format_percent(sure)} sure of "
+            f"nobody's {histogram.label}."
         )
     return (
-        f"Knowing {told.known}, and {knowing}, the adversary is at least {format_percent(sure)} sure of the "
-        f"{told.label} of {word_people_share(told, exposed)}."
+        f"Knowing {histogram.known}, and {knowing}, the adversary is at least {format_percent(sure)} sure of the "
+        f"{histogram.label} of {word_people_share(histogram, exposed)}."
     )
 
 
-def _build_example(told: SensitiveHistogram, narrowed: Narrowed) -> tuple[str, ...]:
-    groups = told.groups
+def _build_example(histogram: SensitiveHistogram, narrowed: Narrowed) -> tuple[str, ...]:
+    groups = histogram.groups
     if not len(groups):
         return ()
     place = int(np.lexsort((groups.sizes, narrowed.of_class))[-1])
@@ -213,8 +213,8 @@ def _build_example(told: SensitiveHistogram, narrowed: Narrowed) -> tuple[str, .
     left = round(count / float(narrowed.of_class[place]))
     return (
         (
-            f"Somebody has {told.describe(place)}: {size:,} people fit, {count:,} of them with "
-            f"{told.label} {told.values([int(groups.codes[best])])[0]}."
+            f"Somebody has {histogram.describe(place)}: {size:,} people fit, {count:,} of them with "
+            f"{histogram.label} {histogram.values([int(groups.codes[best])])[0]}."
         ),
         f"What the adversary rules out leaves {left:,}: it is {format_percent(count / left)} sure.",
     )

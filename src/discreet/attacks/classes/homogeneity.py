@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from discreet.attacks.classes.histograms import SensitiveHistogram
 
 
-def find_homogeneity(told: SensitiveHistogram) -> Finding:
+def find_homogeneity(histogram: SensitiveHistogram) -> Finding:
     """Return who is in a class where everybody has the same value: r1 = n.
 
     A missing value is unknown: it may be the same. The baseline is 1 where the whole release has one value, which no class can tell better.
@@ -29,29 +29,31 @@ def find_homogeneity(told: SensitiveHistogram) -> Finding:
     >>> found.claimed, found.rate
     (2, 0.5)
     """
-    groups = told.groups
-    chosen = is_homogeneous(groups, told.overall)
-    exposed = told.people_in(chosen)
+    groups = histogram.groups
+    chosen = is_homogeneous(groups, histogram.overall)
+    exposed = histogram.people_in(chosen)
     return make_finding(
         "homogeneity",
-        target=told.target,
-        verdict=_word_verdict(told, exposed),
-        targets=told.people,
+        target=histogram.target,
+        verdict=_word_verdict(histogram, exposed),
+        targets=histogram.people,
         exposed=exposed,
         correct=exposed,
         certainty=1.0 if exposed else None,
-        baseline=float(bool(is_homogeneous(_drop_absent_values(told.whole), told.overall).all())),
-        knowledge=f"A person's {told.known}, and that the person is in the table.",
-        remedy=f"l-diversity for {told.label}: a class with several values, none of them nearly alone.",
+        baseline=float(
+            bool(is_homogeneous(_drop_absent_values(histogram.whole), histogram.overall).all())
+        ),
+        knowledge=f"A person's {histogram.known}, and that the person is in the table.",
+        remedy=f"l-diversity for {histogram.label}: a class with several values, none of them nearly alone.",
         details={
-            "columns": told.names,
+            "columns": histogram.names,
             "classes": len(groups),
             "exposed_classes": int(np.count_nonzero(chosen)),
             "worst": float(adversary_confidence(groups).max(initial=0.0)),
             "average": average_score(groups, adversary_confidence(groups)),
-            "by_chance": _by_chance(told),
+            "by_chance": _by_chance(histogram),
         },
-        example=_build_example(told, chosen),
+        example=_build_example(histogram, chosen),
     )
 
 
@@ -72,28 +74,28 @@ def average_score(groups: ClassHistograms, scores: NDArray[np.float64]) -> float
     return float(np.average(scores, weights=groups.sizes)) if len(groups) else 0.0
 
 
-def word_people_share(told: SensitiveHistogram, number: int) -> str:
+def word_people_share(histogram: SensitiveHistogram, number: int) -> str:
     """Return a number of people as `4 of 9 people (44.4 %)`."""
-    share = format_percent(number / told.people)
-    return f"{number:,} of {format_count(told.people, 'person', 'people')} ({share})"
+    share = format_percent(number / histogram.people)
+    return f"{number:,} of {format_count(histogram.people, 'person', 'people')} ({share})"
 
 
-def _word_verdict(told: SensitiveHistogram, exposed: int) -> str:
+def _word_verdict(histogram: SensitiveHistogram, exposed: int) -> str:
     if not exposed:
-        groups, missing = told.groups, told.overall.missing
+        groups, missing = histogram.groups, histogram.overall.missing
         known = groups if missing is None else groups.known(missing)[0]
         fewest = int(known.lengths.min()) if len(known) else 0
         return (
-            f"Nobody's {told.label} follows from {told.known} alone: each class has "
+            f"Nobody's {histogram.label} follows from {histogram.known} alone: each class has "
             f"{format_count(fewest, 'value', 'values')} or more."
         )
     return (
-        f"The {told.label} of {word_people_share(told, exposed)} follows from {told.known}: everybody in "
+        f"The {histogram.label} of {word_people_share(histogram, exposed)} follows from {histogram.known}: everybody in "
         "their class has the same."
     )
 
 
-def _by_chance(told: SensitiveHistogram) -> float:
+def _by_chance(histogram: SensitiveHistogram) -> float:
     """Return the share that would be exposed if values were dealt to the classes by chance.
 
     Where that is nearly the rate, classes are too small; where it is far below, values follow the
@@ -101,36 +103,36 @@ def _by_chance(told: SensitiveHistogram) -> float:
     """
     from scipy.special import gammaln
 
-    sizes, classes = np.unique(told.groups.sizes, return_counts=True)
-    held, values = np.unique(told.whole.counts, return_counts=True)
-    total = int(told.whole.counts.sum())
+    sizes, classes = np.unique(histogram.groups.sizes, return_counts=True)
+    held, values = np.unique(histogram.whole.counts, return_counts=True)
+    total = int(histogram.whole.counts.sum())
     chances = np.zeros(len(sizes))
     for place, size in enumerate(sizes):
         fits = held >= size
         ways = gammaln(held[fits] + 1) - gammaln(held[fits] - size + 1)
         ways -= gammaln(total + 1) - gammaln(total - size + 1) if size <= total else np.inf
         chances[place] = float(np.sum(values[fits] * np.exp(ways)))
-    return min(1.0, float(np.sum(chances * sizes * classes)) / max(told.people, 1))
+    return min(1.0, float(np.sum(chances * sizes * classes)) / max(histogram.people, 1))
 
 
-def _build_example(told: SensitiveHistogram, chosen: NDArray[np.bool_]) -> tuple[str, ...]:
+def _build_example(histogram: SensitiveHistogram, chosen: NDArray[np.bool_]) -> tuple[str, ...]:
     if not chosen.any():
         return ()
-    place = int(np.argmax(np.where(chosen, told.groups.sizes, 0)))
-    value = told.values([int(told.groups.codes[told.groups.starts[place]])])[0]
-    size = int(told.groups.sizes[place])
-    if told.cells.subject.unit is not None:
+    place = int(np.argmax(np.where(chosen, histogram.groups.sizes, 0)))
+    value = histogram.values([int(histogram.groups.codes[histogram.groups.starts[place]])])[0]
+    size = int(histogram.groups.sizes[place])
+    if histogram.cells.subject.unit is not None:
         return (
-            f"Somebody has {told.describe(place)}.",
+            f"Somebody has {histogram.describe(place)}.",
             (
                 f"The release has {format_count(size, 'person', 'people')} who fit, and all have "
-                f"{told.label} {value} in one of their rows: the person has it, too."
+                f"{histogram.label} {value} in one of their rows: the person has it, too."
             ),
         )
     return (
-        f"Somebody has {told.describe(place)}.",
+        f"Somebody has {histogram.describe(place)}.",
         (
             f"The release has {format_count(size, 'row', 'rows')} that fit, "
-            f"{'with' if size == 1 else 'all with'} {told.label} {value}: that is the person's."
+            f"{'with' if size == 1 else 'all with'} {histogram.label} {value}: that is the person's."
         ),
     )

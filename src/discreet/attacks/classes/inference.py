@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 SURE = 0.9
 
 
-def find_inference(told: SensitiveHistogram, *, sure: float = SURE) -> Finding:
+def find_inference(histogram: SensitiveHistogram, *, sure: float = SURE) -> Finding:
     """Return who is guessed right by an adversary that speaks only when `sure`.
 
     In each class it guesses the most frequent value. The baseline is the same adversary without the
@@ -38,28 +38,28 @@ def find_inference(told: SensitiveHistogram, *, sure: float = SURE) -> Finding:
     >>> found.claimed, found.correct, found.rate, found.baseline
     (10, 9, 0.45, 0.0)
     """
-    groups = told.groups
+    groups = histogram.groups
     chances = adversary_confidence(groups)
     chosen = chances >= sure - TOLERANCE
-    claimed = told.people_in(chosen)
-    correct = told.people_with(_guessed_entries(groups) & chosen[groups.owners])
-    prior = float(adversary_confidence(told.whole)[0])
-    guessed = min(1.0, average_score(groups, chances) * int(groups.sizes.sum()) / told.people)
+    claimed = histogram.people_in(chosen)
+    correct = histogram.people_with(_guessed_entries(groups) & chosen[groups.owners])
+    prior = float(adversary_confidence(histogram.whole)[0])
+    guessed = min(1.0, average_score(groups, chances) * int(groups.sizes.sum()) / histogram.people)
     return make_finding(
         "inference",
-        target=told.target,
-        verdict=_word_verdict(told, sure=sure, claimed=claimed, correct=correct),
-        targets=told.people,
+        target=histogram.target,
+        verdict=_word_verdict(histogram, sure=sure, claimed=claimed, correct=correct),
+        targets=histogram.people,
         exposed=correct,
         claimed=claimed,
         correct=correct,
         certainty=average_of(groups, chances, chosen),
         baseline=prior if prior >= sure - TOLERANCE else 0.0,
-        knowledge=f"A person's {told.known}, and that the person is in the table.",
+        knowledge=f"A person's {histogram.known}, and that the person is in the table.",
         remedy=f"A limit on the share of one value in a class, such as α ≤ {format_percent(sure)}, or "
-        f"probabilistic l-diversity for {told.label}.",
+        f"probabilistic l-diversity for {histogram.label}.",
         details={
-            "columns": told.names,
+            "columns": histogram.names,
             "sure": sure,
             "classes": len(groups),
             "exposed_classes": int(np.count_nonzero(chosen)),
@@ -68,7 +68,7 @@ def find_inference(told: SensitiveHistogram, *, sure: float = SURE) -> Finding:
             "guessed_right": guessed,
             "most_frequent_value": prior,
         },
-        example=_build_example(told, chances),
+        example=_build_example(histogram, chances),
     )
 
 
@@ -91,28 +91,28 @@ def _guessed_entries(groups: ClassHistograms) -> NDArray[np.bool_]:
     return guessed
 
 
-def _word_verdict(told: SensitiveHistogram, *, sure: float, claimed: int, correct: int) -> str:
+def _word_verdict(histogram: SensitiveHistogram, *, sure: float, claimed: int, correct: int) -> str:
     if not claimed:
-        return f"From {told.known} nobody's {told.label} can be told with {format_percent(sure)} or more."
+        return f"From {histogram.known} nobody's {histogram.label} can be told with {format_percent(sure)} or more."
     return (
-        f"From {told.known} the adversary tells the {told.label} of {word_people_share(told, claimed)}, at "
+        f"From {histogram.known} the adversary tells the {histogram.label} of {word_people_share(histogram, claimed)}, at "
         f"least {format_percent(sure)} sure of each, and is right about {correct:,}."
     )
 
 
-def _build_example(told: SensitiveHistogram, chances: NDArray[np.float64]) -> tuple[str, ...]:
-    groups = told.groups
+def _build_example(histogram: SensitiveHistogram, chances: NDArray[np.float64]) -> tuple[str, ...]:
+    groups = histogram.groups
     if not len(groups):
         return ()
     # Of the surest classes the one with most people, so that the example is not about a single row.
     place = int(np.lexsort((groups.sizes, chances))[-1])
     entry = int(np.flatnonzero(_guessed_entries(groups) & (groups.owners == place))[0])
     code, count = int(groups.codes[entry]), int(groups.counts[entry])
-    prior = float(told.whole.counts[code] / told.people)
+    prior = float(histogram.whole.counts[code] / histogram.people)
     return (
-        f"Somebody has {told.describe(place)}: {int(groups.sizes[place]):,} people fit.",
+        f"Somebody has {histogram.describe(place)}: {int(groups.sizes[place]):,} people fit.",
         (
-            f"{count:,} of them have {told.label} {told.values([code])[0]}: the adversary's belief goes "
+            f"{count:,} of them have {histogram.label} {histogram.values([code])[0]}: the adversary's belief goes "
             f"from {format_percent(prior)} to {format_percent(float(chances[place]))}."
         ),
     )

@@ -44,13 +44,13 @@ class Knowledge:
     @property
     def words(self) -> str | None:
         """What is known, in words that name columns and no value; None when nothing is."""
-        told = [f"the person's {join_names(self.columns)}"] if self.columns else []
+        phrases = [f"the person's {join_names(self.columns)}"] if self.columns else []
         if self.conditions:
             about = {
                 column.name for item in self.conditions for column in item.find_all(exp.Column)
             }
-            told.append(f"what is said of {join_names(sorted(about))}")
-        return join_names(told) if told else None
+            phrases.append(f"what is said of {join_names(sorted(about))}")
+        return join_names(phrases) if phrases else None
 
 
 def read_knowledge(texts: Sequence[str], table: Table) -> Knowledge:

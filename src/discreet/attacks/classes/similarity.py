@@ -35,7 +35,7 @@ class Within:
 
 
 def find_similarity(
-    told: SensitiveHistogram,
+    histogram: SensitiveHistogram,
     *,
     policy: PolicyTable | None = None,
     level: int = 1,
@@ -44,7 +44,7 @@ def find_similarity(
     """Return who is in a class whose values share a group of the hierarchy, or lie close together.
 
     Args:
-        told: One sensitive column.
+        histogram: One sensitive column.
         policy: Where the column's hierarchy and the order of its values come from.
         level: The level of the hierarchy whose groups count as the same; 1 is the first above the
             values.
@@ -55,82 +55,84 @@ def find_similarity(
         One finding by hierarchy and one by distance, as far as the column has them.
     """
     found: list[Finding] = []
-    levels = (told.overall.levels or ())[1:]
+    levels = (histogram.overall.levels or ())[1:]
     if levels:
-        found.append(_by_hierarchy(told, levels, level=level))
-    places = _value_positions(told, policy)
+        found.append(_by_hierarchy(histogram, levels, level=level))
+    places = _value_positions(histogram, policy)
     if places is not None:
         found.append(
-            _by_distance(told, places, within or Within(), unit=_distance_unit(told, policy))
+            _by_distance(
+                histogram, places, within or Within(), unit=_distance_unit(histogram, policy)
+            )
         )
     return tuple(found)
 
 
 def _by_hierarchy(
-    told: SensitiveHistogram, levels: Sequence[NDArray[np.int64]], *, level: int
+    histogram: SensitiveHistogram, levels: Sequence[NDArray[np.int64]], *, level: int
 ) -> Finding:
     if not 1 <= level <= len(levels):
         raise WrongUsage(
-            f"The hierarchy of '{told.label}' has no groups at level {level}: choose 1 to {len(levels)}."
+            f"The hierarchy of '{histogram.label}' has no groups at level {level}: choose 1 to {len(levels)}."
         )
-    shares = [_is_alike(told.groups, members.astype(float), 0.0) for members in levels]
-    known = bool(_is_alike(told.whole, levels[level - 1].astype(float), 0.0).all())
-    what = f"{told.label} in one group of its hierarchy (level {level})"
+    shares = [_is_alike(histogram.groups, members.astype(float), 0.0) for members in levels]
+    known = bool(_is_alike(histogram.whole, levels[level - 1].astype(float), 0.0).all())
+    what = f"{histogram.label} in one group of its hierarchy (level {level})"
     details = {
         "by": "hierarchy",
         "level": level,
-        "exposed_by_level": [told.people_in(chosen) for chosen in shares],
+        "exposed_by_level": [histogram.people_in(chosen) for chosen in shares],
     }
-    return _build_finding(told, shares[level - 1], what, is_known=known, details=details)
+    return _build_finding(histogram, shares[level - 1], what, is_known=known, details=details)
 
 
 def _by_distance(
-    told: SensitiveHistogram, places: NDArray[np.float64], within: Within, *, unit: str
+    histogram: SensitiveHistogram, places: NDArray[np.float64], within: Within, *, unit: str
 ) -> Finding:
-    span = _central_span(told, places)
+    span = _central_span(histogram, places)
     width = within.width if within.width is not None else (within.share or 0.0) * span
-    what = f"{told.label} within {width:,.6g}{unit}"
+    what = f"{histogram.label} within {width:,.6g}{unit}"
     if within.width is None:
         what += f" ({format_percent(within.share or 0.0)} of most people's span)"
     details: dict[str, Any] = {"by": "distance", "within": width, "span": span}
-    known = bool(_is_alike(told.whole, places, width).all())
-    chosen = _is_alike(told.groups, places, width)
-    return _build_finding(told, chosen, what, is_known=known, details=details)
+    known = bool(_is_alike(histogram.whole, places, width).all())
+    chosen = _is_alike(histogram.groups, places, width)
+    return _build_finding(histogram, chosen, what, is_known=known, details=details)
 
 
 def _build_finding(
-    told: SensitiveHistogram,
+    histogram: SensitiveHistogram,
     chosen: NDArray[np.bool_],
     what: str,
     *,
     is_known: bool,
     details: dict[str, Any],
 ) -> Finding:
-    groups = told.groups
-    exposed = told.people_in(chosen)
-    same = told.people_in(groups.largest == groups.sizes)
-    who = f"{word_people_share(told, exposed)} are" if exposed else "Nobody is"
+    groups = histogram.groups
+    exposed = histogram.people_in(chosen)
+    same = histogram.people_in(groups.largest == groups.sizes)
+    who = f"{word_people_share(histogram, exposed)} are" if exposed else "Nobody is"
     return make_finding(
         "similarity",
-        target=told.target,
+        target=histogram.target,
         verdict=f"{who} in a class where everybody has {what}.",
-        targets=told.people,
+        targets=histogram.people,
         exposed=exposed,
         correct=exposed,
         certainty=1.0 if exposed else None,
         baseline=float(is_known),
-        knowledge=f"A person's {told.known}, that the person is in the table, and which values mean "
+        knowledge=f"A person's {histogram.known}, that the person is in the table, and which values mean "
         "nearly the same.",
-        remedy=f"t-closeness for {told.label} with the ordered or hierarchical distance; l-diversity "
+        remedy=f"t-closeness for {histogram.label} with the ordered or hierarchical distance; l-diversity "
         "counts values and does not see that they are alike.",
         details={
-            "columns": told.names,
+            "columns": histogram.names,
             "classes": len(groups),
             "exposed_classes": int(np.count_nonzero(chosen)),
             "of_them_with_one_value": same,
             **details,
         },
-        example=_build_example(told, chosen),
+        example=_build_example(histogram, chosen),
     )
 
 
@@ -147,17 +149,17 @@ def _is_alike(
 
 
 def _value_positions(
-    told: SensitiveHistogram, policy: PolicyTable | None
+    histogram: SensitiveHistogram, policy: PolicyTable | None
 ) -> NDArray[np.float64] | None:
     """Return where each code lies on a line; None for values without an order."""
-    domain = told.cells.sensitive[told.indices[0]]
+    domain = histogram.cells.sensitive[histogram.indices[0]]
     column = policy.column(domain.column.name) if policy else None
-    if told.overall.ranks is None:
+    if histogram.overall.ranks is None:
         return None
     if column is not None and column.values is not None:
-        places = told.overall.ranks.astype(np.float64)
+        places = histogram.overall.ranks.astype(np.float64)
     else:
-        values = domain.all_values(told.cells.subject.table.engine)
+        values = domain.all_values(histogram.cells.subject.table.engine)
         if domain.column.kind is Kind.DATE:
             values = values.cast("int32")
         elif domain.column.kind is Kind.TIMESTAMP:
@@ -171,18 +173,18 @@ def _value_positions(
     return places
 
 
-def _distance_unit(told: SensitiveHistogram, policy: PolicyTable | None) -> str:
+def _distance_unit(histogram: SensitiveHistogram, policy: PolicyTable | None) -> str:
     """Return what distances are counted in."""
-    column = told.cells.sensitive[told.indices[0]].column
+    column = histogram.cells.sensitive[histogram.indices[0]].column
     said = policy.column(column.name) if policy else None
     if said is not None and said.values is not None:
         return " places of its order"
     return " days" if column.kind in DAY_KINDS else ""
 
 
-def _central_span(told: SensitiveHistogram, places: NDArray[np.float64]) -> float:
+def _central_span(histogram: SensitiveHistogram, places: NDArray[np.float64]) -> float:
     """Return the span of the values of the middle 90 % of people."""
-    counts = told.whole.counts
+    counts = histogram.whole.counts
     known = np.isfinite(places)
     order = np.argsort(places[known], kind="stable")
     ordered, reached = places[known][order], np.cumsum(counts[known][order])
@@ -193,16 +195,16 @@ def _central_span(told: SensitiveHistogram, places: NDArray[np.float64]) -> floa
     return float(high - low)
 
 
-def _build_example(told: SensitiveHistogram, chosen: NDArray[np.bool_]) -> tuple[str, ...]:
-    groups = told.groups
+def _build_example(histogram: SensitiveHistogram, chosen: NDArray[np.bool_]) -> tuple[str, ...]:
+    groups = histogram.groups
     if not chosen.any():
         return ()
     # The class with most values shows best that being different is not being apart.
     place = int(np.argmax(np.where(chosen, groups.lengths, 0)))
     codes = groups.codes[groups.starts[place] : groups.starts[place + 1]].tolist()
-    shown = ", ".join(told.values(codes[:5])) + (", …" if len(codes) > 5 else "")
+    shown = ", ".join(histogram.values(codes[:5])) + (", …" if len(codes) > 5 else "")
     people = format_count(int(groups.sizes[place]), "person fits", "people fit")
     return (
-        f"Somebody has {told.describe(place)}: {people}.",
-        f"Their {told.label} is one of {shown}: whichever it is, the adversary knows what matters.",
+        f"Somebody has {histogram.describe(place)}: {people}.",
+        f"Their {histogram.label} is one of {shown}: whichever it is, the adversary knows what matters.",
     )

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 SHIFT = 0.3
 
 
-def find_skewness(told: SensitiveHistogram, *, shift: float = SHIFT) -> Finding:
+def find_skewness(histogram: SensitiveHistogram, *, shift: float = SHIFT) -> Finding:
     """Return the people in whose true value the adversary believes more, by `shift` or more.
 
     Its prior belief is a value's share in the whole release, its new belief the share in the
@@ -35,97 +35,100 @@ def find_skewness(told: SensitiveHistogram, *, shift: float = SHIFT) -> Finding:
     >>> found.claimed, found.details["lift"]["worst"], round(found.details["t"]["equal"]["worst"], 2)
     (1, 50.0, 0.49)
     """
-    groups = told.groups
+    groups = histogram.groups
     after = groups.counts / groups.sizes[groups.owners]
-    before = told.whole.counts[groups.codes] / told.people
+    before = histogram.whole.counts[groups.codes] / histogram.people
     chosen = after - before >= shift - TOLERANCE
-    exposed = told.people_with(chosen)
-    distances = _class_distances(told)
+    exposed = histogram.people_with(chosen)
+    distances = _class_distances(histogram)
     lifts = after / before
     return make_finding(
         "skewness",
-        target=told.target,
-        verdict=_word_verdict(told, exposed, shift=shift, farthest=distances["equal"]),
-        targets=told.people,
+        target=histogram.target,
+        verdict=_word_verdict(histogram, exposed, shift=shift, farthest=distances["equal"]),
+        targets=histogram.people,
         exposed=exposed,
-        certainty=_weighted_mean(told, after, chosen),
+        certainty=_weighted_mean(histogram, after, chosen),
         baseline=0.0,
-        knowledge=f"A person's {told.known}, that the person is in the table, and how often each "
-        f"{told.label} is in the whole table.",
-        remedy=f"t-closeness for {told.label}{_word_jointly(told)}, or β-likeness where rare values count.",
+        knowledge=f"A person's {histogram.known}, that the person is in the table, and how often each "
+        f"{histogram.label} is in the whole table.",
+        remedy=f"t-closeness for {histogram.label}{_word_jointly(histogram)}, or β-likeness where rare values count.",
         details={
-            "columns": told.names,
+            "columns": histogram.names,
             "shift": shift,
             "classes": len(groups),
             "exposed_classes": len(np.unique(groups.owners[chosen])),
-            "t": {name: _summarize_scores(told, scores) for name, scores in distances.items()},
+            "t": {name: _summarize_scores(histogram, scores) for name, scores in distances.items()},
             "lift": {
                 "worst": float(lifts.max(initial=0.0)),
-                "average": _weighted_mean(told, lifts, np.ones(len(lifts), np.bool_)),
+                "average": _weighted_mean(histogram, lifts, np.ones(len(lifts), np.bool_)),
             },
             "largest_shift": float((after - before).max(initial=0.0)),
         },
-        example=_build_example(told, after, before),
+        example=_build_example(histogram, after, before),
     )
 
 
-def _class_distances(told: SensitiveHistogram) -> dict[str, NDArray[np.float64]]:
+def _class_distances(histogram: SensitiveHistogram) -> dict[str, NDArray[np.float64]]:
     """Return each class's distance to the whole release, by every ground distance there is."""
-    if not len(told.groups):
+    if not len(histogram.groups):
         return {"equal": np.empty(0)}
-    found = {"equal": t_closeness.equal(told.groups, told.overall)}
-    if told.overall.ranks is not None:
-        found["ordered"] = t_closeness.ordered(told.groups, told.overall)
-    if told.overall.levels:
-        found["hierarchical"] = t_closeness.hierarchical(told.groups, told.overall)
+    found = {"equal": t_closeness.equal(histogram.groups, histogram.overall)}
+    if histogram.overall.ranks is not None:
+        found["ordered"] = t_closeness.ordered(histogram.groups, histogram.overall)
+    if histogram.overall.levels:
+        found["hierarchical"] = t_closeness.hierarchical(histogram.groups, histogram.overall)
     return found
 
 
-def _summarize_scores(told: SensitiveHistogram, scores: NDArray[np.float64]) -> dict[str, Any]:
-    return {"worst": float(scores.max(initial=0.0)), "average": average_score(told.groups, scores)}
+def _summarize_scores(histogram: SensitiveHistogram, scores: NDArray[np.float64]) -> dict[str, Any]:
+    return {
+        "worst": float(scores.max(initial=0.0)),
+        "average": average_score(histogram.groups, scores),
+    }
 
 
 def _weighted_mean(
-    told: SensitiveHistogram, scores: NDArray[np.float64], chosen: NDArray[np.bool_]
+    histogram: SensitiveHistogram, scores: NDArray[np.float64], chosen: NDArray[np.bool_]
 ) -> float | None:
     """Return the mean of a score over the people with the chosen entries."""
     if not chosen.any():
         return None
-    return float(np.average(scores[chosen], weights=told.groups.counts[chosen]))
+    return float(np.average(scores[chosen], weights=histogram.groups.counts[chosen]))
 
 
-def _word_jointly(told: SensitiveHistogram) -> str:
-    return " as one column, not for each alone" if len(told.names) > 1 else ""
+def _word_jointly(histogram: SensitiveHistogram) -> str:
+    return " as one column, not for each alone" if len(histogram.names) > 1 else ""
 
 
 def _word_verdict(
-    told: SensitiveHistogram, exposed: int, *, shift: float, farthest: NDArray[np.float64]
+    histogram: SensitiveHistogram, exposed: int, *, shift: float, farthest: NDArray[np.float64]
 ) -> str:
     t = f"the class farthest from the whole table is {farthest.max(initial=0.0):.3g} away (t)"
     points = f"{100 * shift:.3g} points or more"
     if not exposed:
-        return f"Knowing {told.known} raises the belief in nobody's true {told.label} by {points}; {t}."
+        return f"Knowing {histogram.known} raises the belief in nobody's true {histogram.label} by {points}; {t}."
     return (
-        f"Knowing {told.known} raises the belief in the true {told.label} of "
-        f"{word_people_share(told, exposed)} by {points}; {t}."
+        f"Knowing {histogram.known} raises the belief in the true {histogram.label} of "
+        f"{word_people_share(histogram, exposed)} by {points}; {t}."
     )
 
 
 def _build_example(
-    told: SensitiveHistogram, after: NDArray[np.float64], before: NDArray[np.float64]
+    histogram: SensitiveHistogram, after: NDArray[np.float64], before: NDArray[np.float64]
 ) -> tuple[str, ...]:
     if not len(after):
         return ()
-    groups = told.groups
+    groups = histogram.groups
     entry = int(np.lexsort((groups.counts, np.round(after - before, 12)))[-1])
     place = int(groups.owners[entry])
     return (
         (
-            f"In the whole table {format_percent(float(before[entry]))} have {told.label} "
-            f"{told.values([int(groups.codes[entry])])[0]}."
+            f"In the whole table {format_percent(float(before[entry]))} have {histogram.label} "
+            f"{histogram.values([int(groups.codes[entry])])[0]}."
         ),
         (
-            f"Of those with {told.describe(place)} it is {format_percent(float(after[entry]))}: "
+            f"Of those with {histogram.describe(place)} it is {format_percent(float(after[entry]))}: "
             f"{float(after[entry] / before[entry]):.3g} times as many."
         ),
     )

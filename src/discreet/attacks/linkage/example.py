@@ -36,14 +36,17 @@ def describe_linked_person(
     values = [f"{column.name} {person[f'k{located.known.index(column.name)}']}" for column in known]
     who = _find_person_name(located, people, name, int(person["person"])) or "somebody"
     rows = format_count(int(person["candidates"]), f"{nouns[0]} fits", f"{nouns[1]} fit")
-    told = [f"Known: {who} has {', '.join(values)}.", f"In {located.release.label} {rows}."]
+    lines = [
+        f"Known: {who} has {', '.join(values)}.",
+        f"In {located.release.label} {rows}.",
+    ]
     for index, column in enumerate(sensitive):
         found = _likely_values(located, candidates, int(person["person"]), index)
         total = sum(weight for _, weight in found)
         shares = [f"{value} {format_percent(weight / total)}" for value, weight in found[:_MOST]]
         more = f", {len(found) - _MOST} more" if len(found) > _MOST else ""
-        told.append(f"{column}: {', '.join(shares)}{more}.")
-    return tuple(told)
+        lines.append(f"{column}: {', '.join(shares)}{more}.")
+    return tuple(lines)
 
 
 def _find_clearest_person(located: Located, candidates: CandidateCounts) -> dict[str, Any] | None:
@@ -111,5 +114,5 @@ def _likely_values(
         .group_by(value.copy())
     )
     found = located.known.engine.run(query).to_pylist()
-    told = [(str(row["value"]), float(row["weight"])) for row in found]
-    return sorted(told, key=lambda pair: (-pair[1], pair[0]))
+    pairs = [(str(row["value"]), float(row["weight"])) for row in found]
+    return sorted(pairs, key=lambda pair: (-pair[1], pair[0]))

@@ -223,9 +223,9 @@ def _build_example(
     who = mine[joined.name][person].as_py() if joined.name else None
     known = [f"{name} {mine[name][person].as_py()}" for name in joined.on]
     there = [f"{name} {theirs[name][row].as_py()}" for name in joined.on.values()]
-    told = [
+    lines = [
         f"Known: {who or 'somebody'} has {', '.join(known)}.",
         f"In {release.label}: {', '.join(there)}; the same person with {format_percent(float(links.chances[index]))}.",
     ]
-    told += [f"{name}: {theirs[name][row].as_py()}." for name in joined.sensitive]
-    return told
+    lines += [f"{name}: {theirs[name][row].as_py()}." for name in joined.sensitive]
+    return lines

@@ -143,17 +143,17 @@ def _word_verdict(
         )
         return f"Nobody of {everybody} in {people} is linked to a {one} of {release} by {by}: {hidden}."
     are = "is" if candidates.linked == 1 else "are"
-    told = f"{candidates.linked:,} of {everybody} in {people} {are} linked to one {one} of {release} by {by}"
+    sentence = f"{candidates.linked:,} of {everybody} in {people} {are} linked to one {one} of {release} by {by}"
     if checked is None:
-        return f"{told}."
-    return f"{told}; {checked.correct:,} of these links are right."
+        return f"{sentence}."
+    return f"{sentence}; {checked.correct:,} of these links are right."
 
 
 def _word_knowledge(located: Located, within: Mapping[str, float]) -> str:
     names = [mine.name for mine, _ in located.on]
     near = [f"{name} within {within[name]:g}" for name in names if within.get(name)]
-    told = f"{join_names(names)} of a person, as {located.known.label} lists them"
-    return f"{told} ({', '.join(near)})." if near else f"{told}."
+    sentence = f"{join_names(names)} of a person, as {located.known.label} lists them"
+    return f"{sentence} ({', '.join(near)})." if near else f"{sentence}."
 
 
 def _word_remedy(located: Located, candidates: CandidateCounts) -> str:
@@ -178,7 +178,7 @@ def _build_details(
     checked: Checked | None,
 ) -> dict[str, Any]:
     """Return the numbers of the attack: aggregates only."""
-    told: dict[str, Any] = {
+    details: dict[str, Any] = {
         "on": [theirs.name for _, theirs in located.on],
         "rows": candidates.rows,
         "candidates": _candidate_histogram(candidates.histogram),
@@ -207,7 +207,7 @@ def _build_details(
     }
     if checked is not None:
         present = candidates.people - checked.absent
-        told |= {
+        details |= {
             "precision": round(checked.correct / candidates.linked, 6)
             if candidates.linked
             else None,
@@ -216,14 +216,14 @@ def _build_details(
             "absent": checked.absent,
             "linked_absent": checked.linked_absent,
         }
-    return told
+    return details
 
 
 def _candidate_histogram(sizes: Mapping[int, int]) -> dict[str, int]:
     """Return people by their number of candidates: 0, 1, 2 … then in steps."""
     present = {size: people for size, people in sizes.items() if size}
-    told = {"0": sizes.get(0, 0)}
+    counts = {"0": sizes.get(0, 0)}
     for first, last, people, _ in bin_sizes(present, EDGES):
         name = str(first) if last == first else f"{first}+" if last is None else f"{first}-{last}"
-        told[name] = people
-    return told
+        counts[name] = people
+    return counts

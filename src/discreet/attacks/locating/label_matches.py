@@ -279,8 +279,8 @@ class _LabelMatcher:
         found = np.flatnonzero(is_in.to_numpy(zero_copy_only=False))
         if self.numbers is not None and self.domain is ComparisonKind.NUMBER:
             numbers = [read_label_number(member) for member in meaning.values]
-            told = [number for number in numbers if number is not None]
-            found = np.flatnonzero(np.isin(self.numbers, told))
+            present = [number for number in numbers if number is not None]
+            found = np.flatnonzero(np.isin(self.numbers, present))
         return _to_slices(self.places[found])
 
 
@@ -329,11 +329,11 @@ def _read_value_days(values: ArrowArray, labels: ArrowArray) -> NDArray[np.float
         micros = values.cast(pa.timestamp("us", tz=kind.tz)).cast(pa.int64())
         micros = pc.fill_null(micros.cast(pa.float64()), np.nan)
         return micros.to_numpy(zero_copy_only=False) / 86_400e6
-    told = _blank_missing_texts(values) if is_text(kind) else None
+    present = _blank_missing_texts(values) if is_text(kind) else None
     looks = r"\d[-/. ]+[\dA-Za-z]+[-/., ]+\d"
-    if told is None or not pc.all(pc.match_substring_regex(told, looks)).as_py():
+    if present is None or not pc.all(pc.match_substring_regex(present, looks)).as_py():
         return None
-    return read_days(told, beside=labels)
+    return read_days(present, beside=labels)
 
 
 def _plain_days(labels: ArrowArray, values: ArrowArray) -> NDArray[np.float64]:
@@ -355,10 +355,10 @@ def _plain_days(labels: ArrowArray, values: ArrowArray) -> NDArray[np.float64]:
 
 
 def _read_value_numbers(values: ArrowArray, texts: ArrowArray) -> NDArray[np.float64] | None:
-    told = None if pa.types.is_boolean(values.type) else _blank_missing_texts(texts)
-    if told is None or not pc.all(pc.match_substring_regex(told, _PLAIN_NUMBER)).as_py():
+    present = None if pa.types.is_boolean(values.type) else _blank_missing_texts(texts)
+    if present is None or not pc.all(pc.match_substring_regex(present, _PLAIN_NUMBER)).as_py():
         return None
-    return pc.fill_null(told.cast(pa.float64()), np.nan).to_numpy(zero_copy_only=False)
+    return pc.fill_null(present.cast(pa.float64()), np.nan).to_numpy(zero_copy_only=False)
 
 
 def _plain_numbers(labels: ArrowArray) -> NDArray[np.float64]:
@@ -381,8 +381,8 @@ def _count_cut_digits(texts: ArrowArray, labels: ArrowArray) -> int | None:
 def _blank_missing_texts(texts: ArrowArray) -> ArrowArray | None:
     """Return texts with NULL for words that say a value is missing, or None where all do."""
     missing = pa.array(_are_missing(_normalize_texts(texts)))
-    told = pc.if_else(missing, pa.scalar(None, pa.string()), texts.cast(pa.string()))
-    return told if told.null_count < len(told) else None
+    present = pc.if_else(missing, pa.scalar(None, pa.string()), texts.cast(pa.string()))
+    return present if present.null_count < len(present) else None
 
 
 def _are_missing(labels: ArrowArray) -> NDArray[np.bool_]:

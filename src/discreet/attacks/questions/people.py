@@ -94,8 +94,8 @@ def draw_people(
     keys = [
         build.alias_as(build.column(column.name), f"k{place}") for place, column in enumerate(by)
     ]
-    told = build.alias_as(exp.Min(this=value.copy()), "v")
-    query = build.select(*keys, told, source=table.relation.copy())
+    smallest = build.alias_as(exp.Min(this=value.copy()), "v")
+    query = build.select(*keys, smallest, source=table.relation.copy())
     query = query.group_by(*(build.column(column.name) for column in by))
     query = query.having(exp.EQ(this=build.count_star(), expression=build.number(1)))
     found = build.order_nulls_last(query, [build.column(column.name) for column in by])
@@ -130,11 +130,11 @@ def most_common_share(table: Table, value: exp.Expr) -> float:
 def _fetch_truth(
     table: Table, aggregate: type[exp.Expr], value: exp.Expr, *, where: exp.Expr
 ) -> dict[str, Any]:
-    told = [
+    columns = [
         build.alias_as(build.count_star(), "n"),
         build.alias_as(aggregate(this=value.copy()), "v"),
     ]
-    query = build.select(*told, source=table.relation.copy()).where(where.copy())
+    query = build.select(*columns, source=table.relation.copy()).where(where.copy())
     return table.engine.run(query).to_pylist()[0]
 
 

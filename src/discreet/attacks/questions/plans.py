@@ -31,10 +31,10 @@ class TrackerPlan:
     def _sum(self, ask: Callable[[exp.Expr | None], float | None]) -> float | None:
         result = 0.0
         for sign, where in self.terms:
-            told = ask(where)
-            if told is None:
+            reply = ask(where)
+            if reply is None:
                 return None  # what follows would be asked for nothing
-            result += sign * told
+            result += sign * reply
         return result
 
     def formula(self, interface: Interface, column: str | None) -> tuple[str, ...]:
@@ -43,8 +43,8 @@ class TrackerPlan:
         for sign, where in self.terms:
             place = interface.aggregate(column)
             question = interface.text(interface.question(place, where))
-            told = interface.recall(question).number
-            lines.append(f"{'+' if sign > 0 else '-'} {told or 0:,.10g}  {question}")
+            reply = interface.recall(question).number
+            lines.append(f"{'+' if sign > 0 else '-'} {reply or 0:,.10g}  {question}")
         return tuple(lines)
 
 
@@ -122,9 +122,9 @@ def first_that_works(
 ) -> tuple[TrackerPlan, float] | None:
     """Return the first plan whose counts are all answered, and how many people it is about."""
     for plan in plans:
-        told = plan.count(interface)
-        if told is not None:
-            return plan, told
+        reply = plan.count(interface)
+        if reply is not None:
+            return plan, reply
     return None
 
 

@@ -38,12 +38,12 @@ def find_small_groups(
     `table` is what the interface answers about: it has the truth. A group of one tells its member's
     value to everybody, a group of two to the other member, who takes the own value off.
     """
-    told = _ask_groups(interface, by, value)
+    answered = _ask_groups(interface, by, value)
     truth = _fetch_true_groups(table, by, value)
-    findings = [_find_groups_of_few(interface, table, told, truth, value)]
+    findings = [_find_groups_of_few(interface, table, answered, truth, value)]
     if value is not None:
         rule = dominance or Dominance()
-        findings.append(_find_dominated_sums(interface, table, by, value, rule, told))
+        findings.append(_find_dominated_sums(interface, table, by, value, rule, answered))
     return findings
 
 
@@ -87,17 +87,17 @@ def _groups_query(source: exp.Table, by: Sequence[str], value: str | None) -> ex
 def _find_groups_of_few(
     interface: Interface,
     table: Table,
-    told: Mapping[Key, tuple[float, float | None]],
+    answered: Mapping[Key, tuple[float, float | None]],
     truth: Mapping[Key, tuple[int, float | None]],
     value: str | None,
 ) -> Finding:
     people = sum(count for count, _ in truth.values())
-    claimed = {key: told[key] for key in told if 0.5 <= told[key][0] < 2.5}
+    claimed = {key: answered[key] for key in answered if 0.5 <= answered[key][0] < 2.5}
     right = {key for key in claimed if _is_right(claimed[key], truth.get(key))}
     exposed = sum(truth[key][0] for key in right)
     sizes = [round(count) for count, _ in claimed.values()]
     details = {
-        "groups": len(told),
+        "groups": len(answered),
         "groups_of_one": sizes.count(1),
         "groups_of_two": sizes.count(2),
         "right_groups": len(right),
@@ -130,12 +130,12 @@ def _find_groups_of_few(
     )
 
 
-def _is_right(told: tuple[float, float | None], true: tuple[int, float | None] | None) -> bool:
-    if true is None or round(told[0]) != true[0]:
+def _is_right(answered: tuple[float, float | None], true: tuple[int, float | None] | None) -> bool:
+    if true is None or round(answered[0]) != true[0]:
         return False
-    if told[1] is None or true[1] is None:
-        return told[1] is true[1]
-    return abs(told[1] - true[1]) < 0.5 or abs(told[1] - true[1]) <= 1e-9 * abs(true[1])
+    if answered[1] is None or true[1] is None:
+        return answered[1] is true[1]
+    return abs(answered[1] - true[1]) < 0.5 or abs(answered[1] - true[1]) <= 1e-9 * abs(true[1])
 
 
 def _build_example(
@@ -155,12 +155,12 @@ def _find_dominated_sums(
     by: Sequence[str],
     value: str,
     rule: Dominance,
-    told: Mapping[Key, object],
+    answered: Mapping[Key, object],
 ) -> Finding:
     """Return the sums in which few people have nearly all, of those that are told."""
     rows = table.engine.run(_dominance_query(table, by, value, rule)).to_pylist()
     cells = [tuple(row.values()) for row in rows]
-    groups = [cell for cell in cells if cell[: len(by)] in told and cell[-2] > rule.n]
+    groups = [cell for cell in cells if cell[: len(by)] in answered and cell[-2] > rule.n]
     unsafe = [cell for cell in groups if cell[-3] > 0 and cell[-1] > rule.k * cell[-3]]
     people = "largest number is" if rule.n == 1 else f"{rule.n} largest numbers are"
     return make_finding(

@@ -86,9 +86,9 @@ def ask_groups(
     places = range(0)
     for start in range(0, questions.count, at_once):
         places = range(start, min(start + at_once, questions.count))
-        told = _ask_counts(interface, questions, places, value)
-        if told is not None:
-            answers += told
+        counts = _ask_counts(interface, questions, places, value)
+        if counts is not None:
+            answers += counts
             answered += places
         if interface.ended:
             break
@@ -97,8 +97,8 @@ def ask_groups(
     example = (
         _question_text(interface, questions, value, answered[0], answers[0]) if answered else ""
     )
-    told = np.array(answers, np.float64)
-    return AnsweredGroups(questions.groups[answered], told, places.stop, example)
+    counts = np.array(answers, np.float64)
+    return AnsweredGroups(questions.groups[answered], counts, places.stop, example)
 
 
 def _ask_counts(
@@ -107,8 +107,8 @@ def _ask_counts(
     """Return the counts of some groups, or None when refused."""
     if len(places) == 1:
         where = build.all_of([value.copy(), questions.condition(places[0])])
-        told = interface.ask(interface.question(build.count_star(), where)).number
-        return None if told is None else [told]
+        counts = interface.ask(interface.question(build.count_star(), where)).number
+        return None if counts is None else [counts]
     counts = [
         build.alias_as(
             exp.Filter(
@@ -123,7 +123,7 @@ def _ask_counts(
     return None if not rows else [float(count or 0) for count in rows[0]]
 
 
-def recover_bits(told: AnsweredGroups, belief: NoiseBelief) -> Recovered:
+def recover_bits(answered_groups: AnsweredGroups, belief: NoiseBelief) -> Recovered:
     """Return the likeliest bits by the estimator that fits the noise.
 
     >>> groups = np.random.default_rng(1).random((40, 10)) < 0.5
@@ -131,8 +131,8 @@ def recover_bits(told: AnsweredGroups, belief: NoiseBelief) -> Recovered:
     >>> bool((recover_bits(AnsweredGroups(groups, groups @ bits.astype(float)), NoiseBelief()).bits == bits).all())
     True
     """
-    system = center_equations(told.groups)
-    found = fit_bits(system, told.answers, belief)
+    system = center_equations(answered_groups.groups)
+    found = fit_bits(system, answered_groups.answers, belief)
     people, questions = system.people, system.questions
     is_bounded = bool(np.isfinite(found.spread))
     noise = found.spread / 2 * float(np.sqrt(questions - people - 1)) if is_bounded else None
@@ -142,25 +142,25 @@ def recover_bits(told: AnsweredGroups, belief: NoiseBelief) -> Recovered:
         "noise_that_stops_it": stopping_noise(people=people, questions=questions),
     }
     # Answers that are all the same tell nothing, and fit perfectly.
-    if noise is None or np.ptp(told.answers) == 0:
+    if noise is None or np.ptp(answered_groups.answers) == 0:
         return Recovered(guess_bits(found), found.method, details)
     expected = expected_accuracy(people=people, questions=questions, noise=noise)
     return Recovered(guess_bits(found), found.method, {**details, "expected": expected}, expected)
 
 
-def recover_exhaustively(told: AnsweredGroups, *, error: float) -> Recovered:
+def recover_exhaustively(answered_groups: AnsweredGroups, *, error: float) -> Recovered:
     """Return the most central of all tables that are within `error` of every answer.
 
     Raises:
         WrongUsage: No table is: answers err by more than that.
     """
-    tables = consistent_tables(told.groups, told.answers, error=error)
+    tables = consistent_tables(answered_groups.groups, answered_groups.answers, error=error)
     if not len(tables):
         raise WrongUsage(
             f"No table is within {error:g} of all answers: they err by more. Assume a larger error, "
             "such as --assume uniform:5."
         )
-    people = told.groups.shape[1]
+    people = answered_groups.groups.shape[1]
     details = {
         "method": "exhaustive",
         "survivors": len(tables),
@@ -211,21 +211,23 @@ def reconstruct_bits(  # noqa: PLR0913 -- whom, what, how, and what is true
     if belief is not None and belief.error and subsets != "all":
         share, piloted = _telling_share(interface, everybody, subsets=subsets, chance=chance, **how)
     asked = choose_questions(everybody, count=count, subsets=subsets, chance=chance, share=share)
-    told = ask_groups(interface, asked, step=step, **how)
-    if not told.answers.size:
+    answered_groups = ask_groups(interface, asked, step=step, **how)
+    if not answered_groups.answers.size:
         raise WrongUsage(
-            f"{interface.label} answered none of {told.asked} questions: there is nothing to solve. Ask "
+            f"{interface.label} answered none of {answered_groups.asked} questions: there is nothing to solve. Ask "
             "for other groups with --subsets, or for fewer with --questions."
         )
     known = belief or NoiseBelief()
     if subsets == "all" and known.error is None:
         raise WrongUsage("To try every table, say how far answers can be off: --assume uniform:5.")
     if subsets == "all":
-        found = recover_exhaustively(told, error=known.error or 0.0)
+        found = recover_exhaustively(answered_groups, error=known.error or 0.0)
     else:
-        found = recover_bits(told, known)
-    told = replace(told, asked=told.asked + piloted)
-    return _build_finding(interface.label, roster, found, told, truth=truth, piloted=piloted)
+        found = recover_bits(answered_groups, known)
+    answered_groups = replace(answered_groups, asked=answered_groups.asked + piloted)
+    return _build_finding(
+        interface.label, roster, found, answered_groups, truth=truth, piloted=piloted
+    )
 
 
 def _telling_share(
@@ -245,12 +247,12 @@ def _telling_share(
     asked, best = 0, (0.0, 0.5)
     for share in SHARES:
         pilot = choose_questions(roster, count=PILOT, subsets=subsets, chance=chance, share=share)
-        told = ask_groups(interface, pilot, value=value, at_once=at_once)
-        asked += told.asked
-        if np.unique(told.answers).size > 2:
+        answered_groups = ask_groups(interface, pilot, value=value, at_once=at_once)
+        asked += answered_groups.asked
+        if np.unique(answered_groups.answers).size > 2:
             return share, asked
-        if told.answers.size and float(np.var(told.answers)) > best[0]:
-            best = float(np.var(told.answers)), share
+        if answered_groups.answers.size and float(np.var(answered_groups.answers)) > best[0]:
+            best = float(np.var(answered_groups.answers)), share
     return best[1], asked
 
 
@@ -258,15 +260,19 @@ def _build_finding(
     target: str,
     roster: Roster,
     found: Recovered,
-    told: AnsweredGroups,
+    answered_groups: AnsweredGroups,
     *,
     truth: NDArray[np.bool_] | None,
     piloted: int,
 ) -> Finding:
     people = roster.people
     bits, others = found.bits[:people], found.bits[people:]
-    answered = told.answers.size
-    details = {**found.details, "answered": answered, "refused": told.asked - piloted - answered}
+    answered = answered_groups.answers.size
+    details = {
+        **found.details,
+        "answered": answered,
+        "refused": answered_groups.asked - piloted - answered,
+    }
     if others.size:
         details |= {"absent": others.size, "absent_claimed": int(others.sum())}
     baseline = right = None
@@ -292,9 +298,9 @@ def _build_finding(
         baseline=baseline,
         certainty=found.certainty,
         interval=(exposed / people, exposed / people) if is_proof else None,
-        queries=told.asked,
+        queries=answered_groups.asked,
         details=details,
-        example=_build_example(told, roster, bits, truth),
+        example=_build_example(answered_groups, roster, bits, truth),
     )
 
 
@@ -317,11 +323,17 @@ def _word_verdict(people: int, exposed: int, answered: int, *, is_stopped: bool)
 
 
 def _build_example(
-    told: AnsweredGroups, roster: Roster, bits: NDArray[np.bool_], truth: NDArray[np.bool_] | None
+    answered_groups: AnsweredGroups,
+    roster: Roster,
+    bits: NDArray[np.bool_],
+    truth: NDArray[np.bool_] | None,
 ) -> tuple[str, ...]:
     """Return one question and what was worked out about one person with the secret."""
     hits = np.flatnonzero(bits) if truth is None else np.flatnonzero(bits & truth)
-    lines = [told.example, f"… and {told.answers.size - 1:,} more, solved for all people at once."]
+    lines = [
+        answered_groups.example,
+        f"… and {answered_groups.answers.size - 1:,} more, solved for all people at once.",
+    ]
     if hits.size:
         person = roster.keys[int(hits[0])]
         lines.append(f"Among those who have it: {', '.join(roster.columns)} {person}.")

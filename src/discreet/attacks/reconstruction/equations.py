@@ -53,12 +53,12 @@ class Equations:
 
     def sides(self, answers: NDArray[Any]) -> NDArray[np.float64]:
         """Return the left sides of the equations: their noise is four times that of answers."""
-        told = np.asarray(answers, np.float64)
-        if told.shape != (self.questions,):
+        answered = np.asarray(answers, np.float64)
+        if answered.shape != (self.questions,):
             raise WrongUsage(
-                f"There are {self.questions} groups and {told.size} answers: give one for each."
+                f"There are {self.questions} groups and {answered.size} answers: give one for each."
             )
-        return 4 * told - self.sums - self.people
+        return 4 * answered - self.sums - self.people
 
     def apply(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return what the equations say of `values`, without their common number."""

@@ -19,14 +19,14 @@ def least_squares(system: Equations, answers: NDArray[Any]) -> NDArray[np.float6
 
     This is the estimate whose share of right bits has a closed form (`limit.expected_accuracy`).
     """
-    told = np.asarray(answers, np.float64)
-    runs = told.reshape(system.questions, -1)
+    answered = np.asarray(answers, np.float64)
+    runs = answered.reshape(system.questions, -1)
     right = np.stack([_right_side(system, run) for run in runs.T], axis=1)
     centered = system.gram.astype(np.float64)
     centered -= system.questions * np.outer(system.means, system.means)
     centered[np.diag_indices_from(centered)] += _RIDGE * system.questions
     solved = np.linalg.solve(centered, right).astype(np.float64)
-    return (solved.reshape((system.people, *told.shape[1:])) + 1) / 2
+    return (solved.reshape((system.people, *answered.shape[1:])) + 1) / 2
 
 
 def box_least_squares(system: Equations, answers: NDArray[Any]) -> NDArray[np.float64]:
@@ -72,8 +72,8 @@ def estimate_deviation(
     else:
         square = float(np.square(left - left.mean()).sum()) / free
     # Groups of other shares than one half tell a little less.
-    told = free * float(np.mean(1 - system.means**2))
-    return 2 * float(np.sqrt(square)) / 4 / float(np.sqrt(max(told, 1e-300)))
+    variance = free * float(np.mean(1 - system.means**2))
+    return 2 * float(np.sqrt(square)) / 4 / float(np.sqrt(max(variance, 1e-300)))
 
 
 def _right_side(system: Equations, answers: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -45,11 +45,11 @@ def _solve(
             "Take least squares, Chebyshev or least absolute errors, which need no program."
         )
     members, slack = csr_matrix(groups.astype(np.float64)), csr_matrix(errors)
-    told = np.asarray(answers, np.float64)
+    answered = np.asarray(answers, np.float64)
     found: Any = linprog(
         np.concatenate([np.zeros(people), costs]),
         A_ub=bmat([[members, -slack], [-members, -slack]], format="csr"),
-        b_ub=np.concatenate([told, -told]),
+        b_ub=np.concatenate([answered, -answered]),
         bounds=[(0, 1)] * people + [(0, None)] * costs.size,
         method="highs-ipm",
     )

@@ -82,12 +82,12 @@ def view_releases(
         for release in releases
     ]
     weights, columns = weights_of(people, *truths)
-    told = dict(zip(truths, columns, strict=True))
+    known_truth = dict(zip(truths, columns, strict=True))
     found: list[AdversaryView] = []
     for index, name in enumerate(sensitive):
         words, prior = build_value_dictionary(located, index)
         alone = [find_candidates(one, words, index=index, people=len(weights)) for one in located]
-        truth = words.codes(told[name]) if name in told else None
+        truth = words.codes(known_truth[name]) if name in known_truth else None
         found.append(AdversaryView(weights, tuple(alone), words, prior, truth))
     return located, found
 

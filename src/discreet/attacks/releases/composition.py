@@ -384,9 +384,9 @@ def _build_example(
         f"Release {place} leaves {seen.words.some(one.value[one.person == person].tolist())}."
         for place, one in enumerate(seen.alone, start=1)
     ]
-    told = seen.words.text(int(both.value[both.person == person][0]))
+    remaining = seen.words.text(int(both.value[both.person == person][0]))
     return (
         f"Somebody is known to be in all of them; which {column}?",
         *lines,
-        f"Only {told} is left.",
+        f"Only {remaining} is left.",
     )

@@ -129,12 +129,12 @@ def compute_scoreboard(
         *(ordered.starts, ordered.items, ordered.values, ordered.days),
         *(nearness.values, nearness.days),
     )
-    told = (arrays, index.people, absent, SHARES, STEPS)
+    shared_arguments = (arrays, index.people, absent, SHARES, STEPS)
     workers = os.cpu_count() or 1
     edges = np.linspace(0, len(points), 8 * workers + 1).astype(np.int64)
     with ThreadPoolExecutor(workers) as pool:
         jobs = [
-            pool.submit(score_targets, *told, bounds, best, outputs)
+            pool.submit(score_targets, *shared_arguments, bounds, best, outputs)
             for bounds in pairwise(edges.tolist())
         ]
         for job in jobs:

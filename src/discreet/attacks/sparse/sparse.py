@@ -100,13 +100,13 @@ def find_unicity(
     shares, people = _sample_unicity(release.index, sorted(set(points)), chance, sample)
     most = max(shares)
     unique = round(shares[most] * people)
-    told = ", ".join(f"{format_percent(share)} with {count}" for count, share in shares.items())
+    by_count = ", ".join(f"{format_percent(share)} with {count}" for count, share in shares.items())
     return make_finding(
         "sparse",
         target=table.label,
         verdict=(
             f"{format_percent(shares[most])} of people in {table.label} are alone with {most} of their rows, "
-            f"picked at random ({told})."
+            f"picked at random ({by_count})."
         ),
         targets=people,
         exposed=unique,
@@ -163,13 +163,13 @@ def _build_finding(
     correct = int((claims & is_right).sum()) if targets.has_truth else None
     exposed = claimed if correct is None else correct
     total = len(targets.points)
-    told = f", {correct:,} of them rightly" if correct is not None else ""
+    rightly = f", {correct:,} of them rightly" if correct is not None else ""
     return make_finding(
         "sparse",
         target=release.label,
         verdict=(
             f"{claimed:,} of {format_count(total, 'person', 'people')} are claimed to be found among "
-            f"{release.index.people:,} in {release.label}{told}: with each comes everything else that "
+            f"{release.index.people:,} in {release.label}{rightly}: with each comes everything else that "
             "the release has of the same person."
         ),
         targets=total,

@@ -1,4 +1,4 @@
-"""The attack background: what do classes tell somebody who knows a little already?"""
+"""The attack background: what classes reveal to an adversary who knows a little already."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ if TYPE_CHECKING:
     from discreet.attacks.all_attacks import AttackInput
     from discreet.attacks.finding import Finding
 
-DESCRIPTION = """Find the people in RELEASE who are told once some values are ruled out.
+DESCRIPTION = """Find the people in RELEASE whose value is revealed once some values are ruled out.
 
-The person at the next desk has no heart trouble; a man has no ovarian cyst. What is ruled out
-leaves fewer values in a class, in the worst case one. With --knows the attack is on the people
+A colleague has no heart disease; a man has no ovarian cyst. What is ruled out leaves fewer values
+in a class, in the worst case one. With --knows the attack is on the people
 for whom that holds.
 """
 
@@ -48,7 +48,7 @@ def _run(
 
 SPEC = AttackSpec(
     name="background",
-    summary="what classes tell somebody who can rule out some values",
+    summary="what classes reveal to an adversary who can rule out some values",
     description=DESCRIPTION,
     target="release",
     needs=("sensitive",),

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 
 DESCRIPTION = """Find the people in RELEASE whose class has one sensitive value.
 
-Rows that agree on the quasi-identifiers are a class. Where all of them share one value, whoever
-knows somebody in the class knows the value, however large the class is.
+Rows that agree on the quasi-identifiers are a class. Where all of them share one value, anyone
+who knows that a person is in the class knows the value, however large the class is.
 """
 
 

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
 DESCRIPTION = """Guess the most frequent sensitive value of each class of RELEASE.
 
-Tells how many people are guessed right by an adversary that speaks only when sure, and how often
-guessing about everybody is right. Several sensitive columns are guessed alone and together.
+Reports how many people are guessed right by an adversary that claims only what it is sure of, and
+how often guessing about all people is right. Several sensitive columns are guessed alone and together.
 """
 
 

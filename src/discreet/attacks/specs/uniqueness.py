@@ -13,8 +13,9 @@ if TYPE_CHECKING:
 
 DESCRIPTION = """Count the people who are alone on the columns of RELEASE, whatever their roles are.
 
-Classes are made of quasi-identifiers. Whoever knows a few other columns of somebody, insensitive or
-sensitive ones, may find the one row that has them, in a class of any size, and learns the rest.
+Classes are made of quasi-identifiers. An adversary who knows a few other columns of a person,
+insensitive or sensitive ones, may find the one row that has them, in a class of any size, and
+learns the rest.
 """
 
 

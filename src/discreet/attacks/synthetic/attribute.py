@@ -206,10 +206,13 @@ def _build_example(
     if not len(hits):
         return []
     person = trial.source.values[:, people[hits[0]]]
-    told = ", ".join(
+    described_values = ", ".join(
         f"{name} {trial.features[place].spell(float(person[place]))}"
         for name, place in zip(names, trial.positions(names), strict=True)
     )
     feature = trial.features[trial.positions([secret])[0]]
     guess = feature.spell(float(found.guesses[hits[0]]))
-    return [f"Known of a person: {told}.", f"The closest record says {secret} {guess}: right."]
+    return [
+        f"Known of a person: {described_values}.",
+        f"The closest record says {secret} {guess}: right.",
+    ]

@@ -158,10 +158,13 @@ def _build_example(
 ) -> list[str]:
     nearest = int(np.argmin(found.source))
     person = trial.source.values[:, people[nearest]]
-    told = ", ".join(
+    described_values = ", ".join(
         f"{feature.name} {feature.spell(float(value))}"
         for feature, value in zip(trial.features, person, strict=True)
     )
     distance = float(found.source[nearest])
     away = "is in the synthetic table as they are" if not distance else f"is {distance:.3g} away"
-    return [f"A person of the source: {told}.", f"Their closest synthetic record {away}."]
+    return [
+        f"A person of the source: {described_values}.",
+        f"Their closest synthetic record {away}.",
+    ]

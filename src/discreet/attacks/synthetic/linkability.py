@@ -159,7 +159,7 @@ def _build_example(
     if not len(hits):
         return []
     person = trial.source.values[:, people[hits[0]]]
-    told = [
+    described_values = [
         ", ".join(
             f"{name} {trial.features[place].spell(float(person[place]))}"
             for name, place in zip(names, trial.positions(names), strict=True)
@@ -167,6 +167,6 @@ def _build_example(
         for names in sets
     ]
     return [
-        f"One table knows somebody with {told[0]}; another somebody with {told[1]}.",
+        f"One table knows somebody with {described_values[0]}; another somebody with {described_values[1]}.",
         f"Row {int(shared[hits[0]]) + 1} of the synthetic table is closest to both: it is one person.",
     ]
