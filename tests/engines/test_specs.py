@@ -15,9 +15,9 @@ from discreet.engines.connect import (
     is_local,
     list_tables,
     names_its_table,
+    open_database,
     open_table,
 )
-from discreet.engines.databases.connect import open_database
 from discreet.errors import BrokenExtension, OutputRefused, WrongUsage
 from discreet.registry import ENGINES, find_engine
 from discreet.release.manifest import manifest_path

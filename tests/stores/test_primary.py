@@ -20,8 +20,8 @@ from discreet.dp.accounting import price
 from discreet.dp.budget import Budget
 from discreet.dp.event import Pure
 from discreet.dp.ledger import Account, Ledger
-from discreet.engines.databases.postgres import ServedPostgres
 from discreet.engines.postgres import PostgreSQL
+from discreet.engines.postgres.served import ServedPostgres
 from discreet.errors import LedgerFailed, SourceNotFound, StatementFailed
 from discreet.sql import build
 from discreet.stores.hosts import parameters_of

@@ -1,4 +1,4 @@
-"""Open any source (path, URL or frame) as a table on an engine."""
+"""Open any source (path, URL or frame) as a table on an engine, and any database to be served."""
 
 from __future__ import annotations
 
@@ -10,8 +10,11 @@ import pyarrow as pa
 
 from discreet.engines import files, frames
 from discreet.engines.arrow import plain_type
+from discreet.engines.databases.database import Database
 from discreet.engines.duckdb import DuckDB
+from discreet.engines.duckdb.served import ResourceLimits, ServedDuckDB
 from discreet.engines.engine import DeclaredSchema, Engine, Table
+from discreet.errors import WrongUsage
 from discreet.registry import ENGINES, EngineSpec, find_engine
 from discreet.sql import build
 
@@ -199,3 +202,42 @@ def _move_table(table: Table, engine: Engine) -> Table:
     relation = engine.load(pa.RecordBatchReader.from_batches(schema, batches))
     table.engine.close()
     return Table(engine, relation, table.columns, table.label, undeclared=table.undeclared)
+
+
+def open_database(
+    where: str | Path | None,
+    *,
+    key: bytes | None = None,
+    seals_spill: bool = False,
+    memory_limit: str | None = None,
+    result_bytes: int | None = None,
+) -> Database:
+    """Return the database at `where`, ready to be served.
+
+    Args:
+        where: The path of a DuckDB file, created when missing; `postgresql://…`; `spark:` or
+            `spark://host:7077`; None for a database in memory.
+        key: Encrypts a DuckDB file; other places encrypt their files themselves.
+        seals_spill: Encrypt DuckDB's spilled data even where its file is not encrypted.
+        memory_limit: How much memory DuckDB may use.
+        result_bytes: How much memory one result may take, 54000 beyond it; Spark has its own
+            `spark.driver.maxResultSize`.
+
+    >>> database = open_database(None)
+    >>> database.name, database.is_writable, database.tables()
+    ('duckdb', True, [])
+    >>> database.close()
+    """
+    spec = find_engine(where)
+    if spec is not None and key is not None:
+        raise WrongUsage("A key encrypts a DuckDB file only. Leave it out for a server.")
+    if spec is not None:
+        if spec.serve is None:
+            raise WrongUsage(f"Tables of {spec.title} cannot be served. Load them into a file.")
+        return spec.serve(str(where), result_bytes=result_bytes)
+    return ServedDuckDB(
+        Path(where) if where is not None else None,
+        key=key,
+        seals_spill=seals_spill,
+        limits=ResourceLimits(memory=memory_limit, result_bytes=result_bytes),
+    )

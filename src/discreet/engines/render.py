@@ -8,13 +8,28 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from sqlglot import exp, parse_one
+from sqlglot import ErrorLevel, exp, parse_one
+from sqlglot.errors import SqlglotError
 
+from discreet.errors import StatementFailed
 from discreet.sql import build
 from discreet.sql.walk import rewrite_tree
 
 # Where a text literal is the value of a column, so that its collation determines an order.
 _VALUE_PLACES = (exp.Alias, exp.Case, exp.Coalesce, exp.If, exp.Max, exp.Min, exp.Ordered)
+_WRITES = (
+    exp.Insert,
+    exp.Update,
+    exp.Delete,
+    exp.Merge,
+    exp.Create,
+    exp.Drop,
+    exp.Alter,
+    exp.TruncateTable,
+    exp.Command,
+    exp.Copy,
+    exp.Into,
+)
 _TESTS = (exp.Predicate, exp.Connector, exp.Not)
 _ARITHMETIC = (exp.Add, exp.Sub, exp.Mul, exp.Div, exp.IntDiv, exp.Mod)
 # Meta of a TRY_CAST that can fail on DuckDB only, as its integers may have more than 64 bits.
@@ -33,10 +48,40 @@ _PATTERNS = {
 def render_sql(tree: exp.Expr, *, dialect: str) -> str:
     """Return `tree` as SQL of `dialect`; the tree itself is not changed."""
     own = (_REWRITES[dialect],) if dialect in _REWRITES else ()
-    return rewrite_tree(tree, parenthesize_operands, *own).sql(dialect=dialect, copy=False)
+    return rewrite_tree(tree, _parenthesize_operands, *own).sql(dialect=dialect, copy=False)
 
 
-def parenthesize_operands(node: exp.Expr) -> exp.Expr:
+def statement_text(tree: exp.Expr, *, dialect: str) -> str:
+    """Return `tree` as SQL: every name quoted, no comment, each function with the engine's meaning."""
+    own = (_decode_bytes,) if dialect == "postgres" else ()
+    try:
+        return rewrite_tree(tree, *own, _parenthesize_operands).sql(
+            dialect=dialect,
+            identify=True,
+            comments=False,
+            unsupported_level=ErrorLevel.RAISE,
+            copy=False,
+        )
+    except SqlglotError:
+        pass
+    raise StatementFailed("0A000", "the database cannot run this statement")
+
+
+def _decode_bytes(node: exp.Expr) -> exp.Expr:
+    """Return bytes as PostgreSQL writes them: it has no UNHEX."""
+    if not isinstance(node, exp.Unhex):
+        return node
+    return exp.Anonymous(this="decode", expressions=[node.this, exp.Literal.string("hex")])
+
+
+def query_text(query: exp.Expr, *, dialect: str) -> str:
+    """Return a query as SQL, if it only reads."""
+    if any(isinstance(node, _WRITES) for node in query.walk()):
+        raise StatementFailed("0A000", "a query may not write")
+    return statement_text(query, dialect=dialect)
+
+
+def _parenthesize_operands(node: exp.Expr) -> exp.Expr:
     """Add brackets so that the tree, not operator precedence, decides the grouping."""
     inner_or = isinstance(node, exp.Or) and isinstance(node.parent, (exp.And, exp.Not))
     inner_sum = isinstance(node, _ARITHMETIC) and isinstance(node.parent, _ARITHMETIC)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from discreet.engines.databases.connect import open_database
+from discreet.engines.connect import open_database
 from discreet.engines.databases.database import Database
 from discreet.errors import DiscreetError, KeyInUse
 from discreet.guard.access.authority import Authority

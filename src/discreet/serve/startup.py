@@ -12,8 +12,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from discreet.dp.ledger.ledger import Ledger
-from discreet.engines.connect import open_table
-from discreet.engines.databases.connect import open_database
+from discreet.engines.connect import open_database, open_table
 from discreet.engines.databases.database import Database
 from discreet.engines.declared_schema import correct_schema
 from discreet.errors import SourceNotFound, StatementFailed, WrongUsage

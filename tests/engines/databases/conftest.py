@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from tests.engines.databases.place import Place
 
-from discreet.engines.databases.duckdb import ServedDuckDB
+from discreet.engines.duckdb.served import ServedDuckDB
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,7 +24,7 @@ def place(request: pytest.FixtureRequest) -> Iterator[Place]:
     if request.param == "duckdb":
         database: Any = ServedDuckDB(None, patience=60)
     else:
-        from discreet.engines.databases.postgres import ServedPostgres
+        from discreet.engines.postgres.served import ServedPostgres
 
         database = ServedPostgres(request.getfixturevalue("postgres_url"))
     with closing(database):

@@ -17,9 +17,9 @@ from sqlglot import exp, parse_one
 from tests.engines.databases.place import Place, failing
 from tests.keep_cancelling import keep_cancelling
 
-from discreet.engines.databases import duckdb_file
-from discreet.engines.databases.connect import open_database
-from discreet.engines.databases.duckdb import ResourceLimits, ServedDuckDB
+from discreet.engines.connect import open_database
+from discreet.engines.duckdb import file as duckdb_file
+from discreet.engines.duckdb.served import ResourceLimits, ServedDuckDB
 from discreet.errors import (
     InvalidKey,
     LockedSource,
@@ -244,7 +244,7 @@ def test_what_was_committed_survives_a_kill(path: Path) -> None:
 def _elsewhere(code: str) -> str:
     head = (
         "import os\nfrom pathlib import Path\nfrom sqlglot import parse_one\n"
-        "from discreet.engines.databases.duckdb import ResourceLimits, ServedDuckDB\n"
+        "from discreet.engines.duckdb.served import ResourceLimits, ServedDuckDB\n"
     )
     done = subprocess.run(
         [sys.executable, "-c", head + textwrap.dedent(code)],

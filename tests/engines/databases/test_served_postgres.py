@@ -10,7 +10,7 @@ import psycopg
 import pytest
 from tests.engines.databases.place import Place, failing
 
-from discreet.engines.databases.connect import open_database
+from discreet.engines.connect import open_database
 from discreet.errors import StatementFailed
 
 if TYPE_CHECKING:

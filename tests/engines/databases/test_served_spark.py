@@ -15,7 +15,7 @@ pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark")]
 
 
 def test_spark_is_read_only(spark_engine: Engine) -> None:
-    from discreet.engines.databases.spark import ServedSpark
+    from discreet.engines.spark.served import ServedSpark
 
     engine: Any = spark_engine
     database = ServedSpark(engine)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from tests.guard.integrity.database import ProtectedDatabase
 
-from discreet.engines.databases.duckdb import ServedDuckDB
+from discreet.engines.duckdb.served import ServedDuckDB
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,7 +25,7 @@ def database(request: pytest.FixtureRequest) -> Iterator[ProtectedDatabase]:
     if request.param == "duckdb":
         served: Any = ServedDuckDB(None, patience=60)
     else:
-        from discreet.engines.databases.postgres import ServedPostgres
+        from discreet.engines.postgres.served import ServedPostgres
 
         served = ServedPostgres(request.getfixturevalue("postgres_url"))
     with closing(served):

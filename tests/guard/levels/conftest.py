@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.guard.levels.world import World
 
-from discreet.engines.databases.connect import open_database
-from discreet.engines.databases.duckdb import ResourceLimits, ServedDuckDB
+from discreet.engines.connect import open_database
+from discreet.engines.duckdb.served import ResourceLimits, ServedDuckDB
 from discreet.guard.levels.lattice import LabelLattice
 
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ from tests.guard.levels import model
 from tests.guard.levels.chance import CLEARANCES, CODES, LATTICE, acts, declassification, observed
 from tests.guard.levels.world import World, relation
 
-from discreet.engines.databases.connect import open_database
-from discreet.engines.databases.duckdb import ResourceLimits, ServedDuckDB
+from discreet.engines.connect import open_database
+from discreet.engines.duckdb.served import ResourceLimits, ServedDuckDB
 from discreet.guard.access.authority import CheckConstraint
 
 if TYPE_CHECKING:

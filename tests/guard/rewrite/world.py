@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import duckdb
 from sqlglot import exp
 
-from discreet.engines.databases.sql_text import statement_text
+from discreet.engines.render import statement_text
 from discreet.errors import StatementFailed
 from discreet.guard.access.apply import apply
 from discreet.guard.access.authority import Authority, RelationColumn, Subject

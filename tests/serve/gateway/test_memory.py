@@ -8,7 +8,7 @@ import threading
 import pytest
 from starlette.testclient import TestClient
 
-from discreet.engines.databases.duckdb_connection import DuckDBConnection
+from discreet.engines.duckdb.connection import DuckDBConnection
 from discreet.errors import StatementFailed
 from discreet.serve.gateway import memory_monitor
 from discreet.serve.http import routes

@@ -6,8 +6,8 @@ import threading
 
 import pytest
 
-from discreet.engines.databases.duckdb import DuckDBReader
 from discreet.engines.duckdb import call_duckdb
+from discreet.engines.duckdb.served import DuckDBReader
 from discreet.errors import StatementFailed
 
 QUESTION = "SELECT count(*) FROM patients"

@@ -7,7 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
+import pyarrow as pa
+
 from discreet.engines.engine import ArrowTable, Engine
+from discreet.sql.types import arrow_type, decimal_type
 
 if TYPE_CHECKING:
     from sqlglot import exp
@@ -27,6 +30,27 @@ class ResultField:
     scale: int | None = None
     table: int = 0  # the OID of the relation that it is a column of, for clients that write back
     place: int = 0  # among the columns of that relation, from 1
+
+
+def field_arrow_type(field: ResultField) -> Any:
+    """Return the Arrow type of a column; None when it stays as the engine returned it."""
+    if field.type == "numeric":
+        if field.precision is None:
+            return None
+        return decimal_type(field.precision, field.scale or 0)
+    return None if field.type == "interval" else arrow_type(field.type) or pa.string()
+
+
+def cast_to_fields(table: ArrowTable, fields: Sequence[ResultField]) -> ArrowTable:
+    """Return `table` with the names and types of `fields`, by position."""
+    columns: list[Any] = []
+    for column, field in zip(table.columns, fields, strict=True):
+        wanted = field_arrow_type(field)
+        # Unsafe only truncates to microseconds.
+        is_fine = pa.types.is_timestamp(column.type)
+        same = wanted is None or column.type == wanted
+        columns.append(column if same else column.cast(wanted, safe=not is_fine))
+    return pa.Table.from_arrays(columns, names=[field.name for field in fields])
 
 
 class DatabaseConnection(Protocol):

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 import duckdb
 from sqlglot import exp
 
 from discreet.engines.duckdb import DuckDB
+from discreet.engines.duckdb.failures import locked_source
 from discreet.engines.file_request import FileRequest
-from discreet.errors import LockedSource, SourceNotFound, UnreadableSource, WrongUsage, did_you_mean
+from discreet.errors import SourceNotFound, UnreadableSource, WrongUsage, did_you_mean
 from discreet.registry import FormatSpec
 from discreet.sql import build
 
@@ -84,12 +84,8 @@ def _attach_file(path: Path, *, engine: DuckDB) -> str:
 
 
 def _translate_error(path: Path, error: duckdb.Error) -> Exception:
-    words = str(error)
-    if re.search(r"\b[Ll]ock\b|already attached|different configuration", words):
-        process = re.search(r"PID (\d+)", words)
-        who = f"process {process[1]}" if process else "another program"
-        return LockedSource(f"{path.name} is in use by {who}. Close it there, or work on a copy.")
-    return UnreadableSource(
+    remedy = "Close it there, or work on a copy."
+    return locked_source(path.name, str(error), remedy) or UnreadableSource(
         f"{path.name} is damaged, encrypted, or not a DuckDB database of a version that can be "
         "read. Open it in DuckDB itself to see."
     )

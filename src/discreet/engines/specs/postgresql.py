@@ -121,7 +121,7 @@ def _require_creatable(server: PostgreSQL, name: exp.Table, *, force: bool) -> N
 
 
 def _serve(url: str, *, result_bytes: int | None) -> Database:
-    from discreet.engines.databases.postgres import ServedPostgres
+    from discreet.engines.postgres.served import ServedPostgres
 
     return ServedPostgres(url, result_bytes=result_bytes)
 

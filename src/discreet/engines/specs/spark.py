@@ -102,7 +102,7 @@ def _save_table(engine: Engine, query: exp.Query, name: str, *, force: bool) -> 
 
 
 def _serve(address: str, *, result_bytes: int | None) -> Database:
-    from discreet.engines.databases.spark import ServedSpark
+    from discreet.engines.spark.served import ServedSpark
 
     del result_bytes  # Spark has its own limit, `spark.driver.maxResultSize`
     return ServedSpark(master=_find_master(address))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from sqlglot import exp
 
 from discreet.engines.databases.database import ResultField
-from discreet.engines.databases.result_limits import fetch_bounded
+from discreet.engines.duckdb.results import fetch_bounded
 from discreet.engines.engine import ArrowTable
 from discreet.guard.access.authority import Authority, Subject
 from discreet.serve.catalog.calls import is_catalog_function

@@ -14,7 +14,7 @@ import pyarrow as pa
 from sqlglot import exp
 
 from discreet.engines.databases.database import DatabaseConnection, ResultField
-from discreet.engines.databases.duckdb import CATALOG, ServedDuckDB
+from discreet.engines.duckdb.served import CATALOG, ServedDuckDB
 from discreet.engines.engine import ArrowTable
 from discreet.engines.render import drop_table
 from discreet.errors import StatementFailed

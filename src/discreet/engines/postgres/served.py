@@ -12,9 +12,9 @@ from sqlglot import exp, parse_one
 
 from discreet.engines.databases.database import ResultField
 from discreet.engines.databases.failures import statement_failure
-from discreet.engines.databases.postgres_connection import PostgresConnection
 from discreet.engines.engine import ArrowReader
-from discreet.engines.postgres import PostgreSQL
+from discreet.engines.postgres.connection import PostgresConnection
+from discreet.engines.postgres.engine import PostgreSQL
 from discreet.errors import SourceNotFound
 from discreet.sql import build
 

@@ -11,14 +11,14 @@ from __future__ import annotations
 import secrets
 import threading
 from collections import deque
-from collections.abc import Callable, Generator, Iterable
+from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+
+from sqlglot import exp
 
 from discreet.engines.databases.failures import statement_failure
 
-if TYPE_CHECKING:
-    from discreet.engines.databases.sql_text import Names
+Names = tuple[str, ...]
 
 
 class WriterQueue:
@@ -108,3 +108,34 @@ class CommitClock:
 
     def _last_written(self, table: Names) -> int:
         return max(self._all, self._tables.get(table, 0))
+
+
+def physical_tables(tree: exp.Expr) -> set[Names]:
+    """Return the tables that a tree names with a schema; others are CTEs and temporary tables."""
+    return {names(table) for table in tree.find_all(exp.Table) if table.db}
+
+
+def written_tables(statement: exp.Expr, touches: Sequence[Sequence[str]]) -> set[Names] | None:
+    """Return the tables that a statement writes; None when it does not name them."""
+    named = {fold_name_parts(each) for each in touches}
+    target = _target_table(statement)
+    if target is not None:
+        named.add(names(target))
+    return named or None
+
+
+def names(table: exp.Table) -> Names:
+    """Return the parts of a table's name, outermost first, as engines that ignore case compare them."""
+    return fold_name_parts([part.name for part in table.parts])
+
+
+def fold_name_parts(parts: Sequence[str]) -> Names:
+    """Return names in one case."""
+    return tuple(part.casefold() for part in parts)
+
+
+def _target_table(statement: exp.Expr) -> exp.Table | None:
+    found = statement.args.get("this")
+    if isinstance(found, exp.Schema):
+        found = found.this
+    return found if isinstance(found, exp.Table) else None

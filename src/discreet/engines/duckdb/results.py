@@ -1,16 +1,41 @@
-"""Results of DuckDB as tables of bounded length and size."""
+"""Results of DuckDB: their columns, and tables of bounded length and size."""
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pyarrow as pa
 
+from discreet.engines.databases.database import ResultField
 from discreet.engines.databases.failures import too_many_bytes, too_many_rows
 from discreet.engines.engine import ArrowTable
+from discreet.sql.types import FROM_DUCKDB
 
+_WIDE = {"UBIGINT": 20, "HUGEINT": 38, "UHUGEINT": 38, "BIGNUM": 38}
 ROWS = 8192  # per batch
 BATCH = 64 << 20  # bytes of a batch whose rows each have all texts of the statement
+
+
+def duckdb_field(name: str, type_name: str) -> ResultField:
+    """Return the reported field of a DuckDB column.
+
+    >>> duckdb_field("n", "DECIMAL(10,2)").precision
+    10
+    >>> duckdb_field("n", "HUGEINT").type, duckdb_field("n", "INTEGER[]").type
+    ('numeric', 'text')
+    """
+    if size := re.fullmatch(r"DECIMAL\((\d+),(\d+)\)", type_name):
+        return ResultField(name, "numeric", int(size[1]), int(size[2]))
+    if type_name in _WIDE:
+        return ResultField(name, "numeric", _WIDE[type_name], 0)
+    return ResultField(name, FROM_DUCKDB.get(type_name, "text"))
+
+
+def needs_text(type_name: str) -> bool:
+    """Return whether DuckDB itself must write a type as text: lists, structs, bits."""
+    is_plain = type_name in FROM_DUCKDB or type_name in _WIDE
+    return not is_plain and not type_name.startswith(("DECIMAL(", "ENUM(", '"NULL"'))
 
 
 def fetch_bounded(result: Any, *, limit: int | None, most: int | None, length: int) -> ArrowTable:

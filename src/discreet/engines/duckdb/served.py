@@ -14,12 +14,12 @@ import duckdb
 from sqlglot import exp
 
 from discreet.engines.databases.database import ResultField
-from discreet.engines.databases.duckdb_connection import DuckDBConnection
-from discreet.engines.databases.duckdb_file import attach_for_writing, copy_file, load_cryptography
-from discreet.engines.databases.fields import duckdb_field
-from discreet.engines.databases.sql_text import fold_name_parts
-from discreet.engines.databases.writers import CommitClock, WriterQueue
-from discreet.engines.duckdb import DuckDB, call_duckdb
+from discreet.engines.duckdb.connection import DuckDBConnection
+from discreet.engines.duckdb.engine import DuckDB, connect_in_memory
+from discreet.engines.duckdb.failures import call_duckdb
+from discreet.engines.duckdb.file import attach_for_writing, copy_file, load_cryptography
+from discreet.engines.duckdb.results import duckdb_field
+from discreet.engines.duckdb.writers import CommitClock, WriterQueue, fold_name_parts
 from discreet.engines.engine import ArrowReader
 from discreet.errors import StoreFailed, WrongUsage
 from discreet.sql import build
@@ -91,18 +91,13 @@ class ServedDuckDB:
         self._turn, self._commits = WriterQueue(), CommitClock()
         shares = {"memory_limit": limits.memory, "threads": limits.threads}
         settings: dict[str, Any] = {
-            "autoinstall_known_extensions": False,
-            "autoload_known_extensions": False,
-            "allow_community_extensions": False,
-            "allow_persistent_secrets": False,
-            "python_enable_replacements": False,
             "temp_directory": str(temp_directory or self._spill.name) if path else "",
             "temp_file_encryption": self.seals_spill,
             # Otherwise a transaction's snapshot of the file begins only when it first touches it.
             "immediate_transaction_mode": True,
             **{name: value for name, value in shares.items() if value is not None},
         }
-        self._root = call_duckdb(lambda: duckdb.connect(":memory:", config=settings))
+        self._root = connect_in_memory(settings)
         try:
             self._open(key)
         except BaseException:

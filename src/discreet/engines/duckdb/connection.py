@@ -10,22 +10,20 @@ import duckdb
 import pyarrow as pa
 from sqlglot import exp
 
-from discreet.engines.databases.database import ResultField
-from discreet.engines.databases.duckdb_failures import duckdb_failure
+from discreet.engines.databases.database import ResultField, cast_to_fields
 from discreet.engines.databases.failures import statement_failure
-from discreet.engines.databases.fields import cast_to_fields, duckdb_field, needs_text
-from discreet.engines.databases.result_limits import fetch_bounded
-from discreet.engines.databases.sql_text import (
+from discreet.engines.databases.transaction_state import TransactionState
+from discreet.engines.duckdb.failures import call_duckdb, duckdb_failure
+from discreet.engines.duckdb.results import duckdb_field, fetch_bounded, needs_text
+from discreet.engines.duckdb.writers import (
+    CommitClock,
     Names,
+    WriterQueue,
     physical_tables,
-    query_text,
-    statement_text,
     written_tables,
 )
-from discreet.engines.databases.transaction_state import TransactionState
-from discreet.engines.databases.writers import CommitClock, WriterQueue
 from discreet.engines.engine import ArrowTable
-from discreet.engines.render import number_columns
+from discreet.engines.render import number_columns, query_text, statement_text
 from discreet.sql import build
 
 Answer = TypeVar("Answer")
@@ -177,15 +175,7 @@ class DuckDBConnection(TransactionState):
     def _run_statement(self, call: Callable[[], Answer]) -> Answer:
         """Run one statement, interruptibly; a failure fails the transaction, with a fixed error."""
         with self._allow_interrupt():
-            return self._translate_failures(call)
-
-    def _translate_failures(self, call: Callable[[], Answer]) -> Answer:
-        # Raised after the `except` block: inside it, Python would attach DuckDB's error.
-        try:
-            return call()
-        except (duckdb.Error, pa.ArrowException) as error:
-            failure = duckdb_failure(error)
-        raise failure
+            return call_duckdb(call, duckdb_failure)
 
     def _fetch(self, text: str, query: exp.Query, limit: int | None) -> ArrowTable:
         result = self._cursor.execute(text)
@@ -239,7 +229,7 @@ class DuckDBConnection(TransactionState):
 
     def _start(self) -> None:
         with self._commits.hold_clock() as now:
-            self._translate_failures(lambda: self._cursor.execute("BEGIN TRANSACTION"))
+            call_duckdb(lambda: self._cursor.execute("BEGIN TRANSACTION"), duckdb_failure)
             self._snapshot = now
 
     def _commit_transaction(self) -> None:
@@ -247,10 +237,10 @@ class DuckDBConnection(TransactionState):
             self._cursor.execute("COMMIT")
 
         if not self._is_writer:
-            self._translate_failures(commit)
+            call_duckdb(commit, duckdb_failure)
             return
         with self._commits.commit(self._written):
-            self._translate_failures(commit)
+            call_duckdb(commit, duckdb_failure)
 
     def _roll_back(self) -> None:
         with contextlib.suppress(duckdb.Error):  # DuckDB has rolled it back already

@@ -6,16 +6,16 @@ import secrets
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import pyarrow as pa
+from pyspark.errors import AnalysisException
 from sqlglot import exp
 
-from discreet.engines.databases.database import ResultField
+from discreet.engines.databases.database import ResultField, cast_to_fields
 from discreet.engines.databases.failures import statement_failure, too_many_rows
-from discreet.engines.databases.fields import cast_to_fields
-from discreet.engines.databases.sql_text import query_text
 from discreet.engines.databases.transaction_state import TransactionState
 from discreet.engines.engine import ArrowTable
-from discreet.engines.render import number_columns
-from discreet.engines.spark import Spark, start_spark
+from discreet.engines.render import number_columns, query_text
+from discreet.engines.spark.engine import Spark, call_spark, start_spark
 from discreet.errors import DiscreetError, StatementFailed
 from discreet.sql import build
 from discreet.sql.types import FROM_SPARK
@@ -147,20 +147,18 @@ class SparkConnection(TransactionState):
         self.rollback()
 
     def _translate_failures(self, call: Callable[[], Any]) -> Any:
-        from py4j.protocol import Py4JError
-        from pyspark.errors import AnalysisException, PySparkException
-
         try:
-            return call()
-        except (StatementFailed, DiscreetError):
+            return call_spark(call, self._statement_failure)
+        except DiscreetError:
             self.fail()
             raise
-        except AnalysisException:
-            failure = statement_failure("42000", "Spark cannot run this statement")
-        except (PySparkException, Py4JError):
-            failure = statement_failure("57014" if self._is_stopped else "XX000")
-        self.fail()
-        raise failure
+
+    def _statement_failure(self, error: Exception) -> StatementFailed:
+        if isinstance(error, AnalysisException):
+            return statement_failure("42000", "Spark cannot run this statement")
+        if isinstance(error, pa.ArrowException):
+            return statement_failure("22003")
+        return statement_failure("57014" if self._is_stopped else "XX000")
 
 
 def _result_field(name: str, kind: str) -> ResultField:

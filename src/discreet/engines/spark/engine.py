@@ -19,7 +19,7 @@ from discreet.engines.arrow import normalize_reader
 from discreet.engines.engine import KINDS, ArrowBatch, ArrowReader, ArrowTable, Column, Kind, Table
 from discreet.engines.names import refuse_duplicates
 from discreet.engines.render import drop_table, rename_table, render_sql
-from discreet.errors import EngineFailed, MissingExtra
+from discreet.errors import DiscreetError, EngineFailed, MissingExtra
 from discreet.sql import build
 from discreet.sql.types import FROM_ARROW, FROM_SPARK, TYPES
 
@@ -293,26 +293,33 @@ def spark_kind(type_name: str) -> Kind:
     return KINDS.get(FROM_SPARK.get(type_name.partition("(")[0], ""), Kind.OTHER)
 
 
-def call_spark(call: Callable[[], Answer]) -> Answer:
+def _engine_failure(error: Exception) -> EngineFailed:
+    state = type(error).__name__
+    if isinstance(error, PySparkException):
+        state = error.getCondition() or error.getSqlState() or state
+    hint = (
+        " Install a Java runtime (17 or later) and set JAVA_HOME."
+        if state == "JAVA_GATEWAY_EXITED"
+        else ""
+    )
+    return EngineFailed(
+        f"Spark refused a statement ({state}). Its own message is withheld because it may quote "
+        f"data.{hint}"
+    )
+
+
+def call_spark(
+    call: Callable[[], Answer], translate: Callable[[Exception], DiscreetError] = _engine_failure
+) -> Answer:
     """Return `call()`; a failure of Spark becomes one of ours, without Spark's message.
 
     The new error is raised after the `except` block: inside it, Python would attach the old one.
     """
     try:
         return call()
-    except PySparkException as error:
-        state = error.getCondition() or error.getSqlState() or type(error).__name__
-    except (Py4JError, pa.ArrowException) as error:
-        state = type(error).__name__
-    hint = (
-        " Install a Java runtime (17 or later) and set JAVA_HOME."
-        if state == "JAVA_GATEWAY_EXITED"
-        else ""
-    )
-    raise EngineFailed(
-        f"Spark refused a statement ({state}). Its own message is withheld because it may quote "
-        f"data.{hint}"
-    )
+    except (PySparkException, Py4JError, pa.ArrowException) as error:
+        failure = translate(error)
+    raise failure
 
 
 def _create_session(master: str, settings: Mapping[str, str]) -> SparkSession:

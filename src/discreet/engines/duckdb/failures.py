@@ -1,6 +1,6 @@
-"""DuckDB's failures as SQLSTATEs, by the exception's class and the first words of its message.
+"""DuckDB's failures as ours: its messages may quote a cell and are dropped.
 
-The rest of the message may quote a cell and is dropped.
+SQLSTATEs are found by the exception's class and the first words of its message.
 """
 
 from __future__ import annotations
@@ -8,14 +8,18 @@ from __future__ import annotations
 import errno
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from typing import TypeVar
 
 import duckdb
 import pyarrow as pa
 
 from discreet.engines.databases.failures import statement_failure
-from discreet.errors import StatementFailed
+from discreet.errors import DiscreetError, EngineFailed, LockedSource, StatementFailed
 
+Answer = TypeVar("Answer")
+
+_LOCKED = re.compile(r"\b[Ll]ock\b|already attached|file handle conflict|different configuration")
 _NOT_NULL = re.compile(r"Constraint Error: NOT NULL constraint failed: (\w+)\.(\w+)")
 _CHECK = re.compile(r"Constraint Error: CHECK constraint failed on table (\w+) ")
 
@@ -90,8 +94,46 @@ _CLASSES: Mapping[type[Exception], str] = {
 }
 
 
+def duckdb_engine_failure(error: Exception) -> EngineFailed:
+    """Return the failure of a step of ours."""
+    kind = type(error).__name__
+    if isinstance(error, duckdb.OutOfMemoryException):
+        return EngineFailed(
+            f"DuckDB ran out of memory or of disk for spilling ({kind}). "
+            "Raise the memory limit, or free space in the temporary folder (TMPDIR)."
+        )
+    return EngineFailed(
+        f"DuckDB refused a statement ({kind}). Its own message is withheld because it may quote "
+        "data; run the same step in DuckDB itself to see it."
+    )
+
+
+def call_duckdb(
+    call: Callable[[], Answer],
+    translate: Callable[[Exception], DiscreetError] = duckdb_engine_failure,
+) -> Answer:
+    """Return `call()`; a failure of DuckDB becomes one of ours, without DuckDB's message.
+
+    The new error is raised after the `except` block: inside it, Python would attach the old one.
+    """
+    try:
+        return call()
+    except (duckdb.Error, pa.ArrowException) as error:
+        failure = translate(error)
+    raise failure
+
+
+def locked_source(name: str, words: str, remedy: str) -> LockedSource | None:
+    """Return the failure of a file that another program has opened; None if that is not the cause."""
+    if not _LOCKED.search(words):
+        return None
+    process = re.search(r"PID (\d+)", words)
+    who = f"process {process[1]}" if process else "another program"
+    return LockedSource(f"{name} is in use by {who}. {remedy}")
+
+
 def duckdb_failure(error: Exception) -> StatementFailed:
-    """Return the failure to report instead of DuckDB's message."""
+    """Return the failure of a client's statement."""
     words = str(error)
     if found := _NOT_NULL.match(words):
         text = f'null value in column "{found[2]}" of relation "{found[1]}" violates not-null constraint'

@@ -6,7 +6,6 @@ import contextlib
 import io
 import json
 import secrets
-import tempfile
 from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from typing import Any, TypeVar
@@ -15,21 +14,16 @@ import pyarrow as pa
 from pyarrow import csv
 from sqlglot import exp
 
-from discreet.engines import postgres_types
 from discreet.engines.arrow import normalize_reader
 from discreet.engines.engine import ArrowBatch, ArrowReader, ArrowTable, Column, Kind, Table
-from discreet.engines.postgres_types import WireField
-from discreet.engines.render import (
-    analyze_table,
-    drop_table,
-    number_columns,
-    rename_table,
-    render_sql,
-)
+from discreet.engines.postgres import transit
+from discreet.engines.postgres.failures import call_postgres
+from discreet.engines.postgres.session import CSV, copy_statement, open_session, spool_copy
+from discreet.engines.postgres.transit import WireField
+from discreet.engines.render import analyze_table, drop_table, rename_table, render_sql
 from discreet.errors import EngineFailed, MissingExtra, SourceNotFound
 from discreet.sql import build
-from discreet.stores.hosts import parameters_of
-from discreet.stores.primary import EARLIER_PRIMARY, connect_primary
+from discreet.stores.primary import EARLIER_PRIMARY
 
 try:
     import psycopg
@@ -40,15 +34,8 @@ except ImportError as error:
 
 Answer = TypeVar("Answer")
 
-_SPOOL_BYTES = 32 << 20  # a result larger than this waits on disk, in a file without a name
-_SETTINGS = {
-    "client_encoding": "UTF8",
-    "datestyle": "ISO",
-    "extra_float_digits": "1",
-    "timezone": "UTC",
-    "default_transaction_read_only": "on",  # `keep` and `load` override it when they write
-}
-
+# `keep` and `load` override it when they write
+_READ_ONLY = {"default_transaction_read_only": "on"}
 _PLACE = b"""
 SELECT s.system_identifier, d.oid, c.oid, position('1' in c.relpages::bit(32)::text)
 FROM pg_control_system() AS s, pg_database AS d, pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace
@@ -82,7 +69,7 @@ class PostgreSQL:
         """Return the whole result: for results known to be small."""
         fields = self._describe_fields(query)
         with self._spool_result(query, fields) as spool:
-            return _read_spool(spool, fields)
+            return call_postgres(lambda: transit.read_table(spool, fields))
 
     def stream(self, query: exp.Query) -> Iterator[ArrowBatch]:
         """Yield the result in order, batch by batch, in bounded memory.
@@ -91,7 +78,7 @@ class PostgreSQL:
         """
         fields = self._describe_fields(query)
         with self._spool_result(query, fields) as spool:
-            batches = postgres_types.read_batches(spool, fields)
+            batches = transit.read_batches(spool, fields)
             while (batch := call_postgres(lambda: next(batches, None))) is not None:
                 yield batch
 
@@ -212,7 +199,7 @@ class PostgreSQL:
                 columns = cursor.execute(text).description or []
                 categories = self._type_categories({column.type_code for column in columns})
                 return [
-                    postgres_types.make_wire_field(
+                    transit.make_wire_field(
                         column.name,
                         column.type_code,
                         category=categories[column.type_code],
@@ -230,24 +217,8 @@ class PostgreSQL:
             return dict(cursor.execute(text, [sorted(oids)]).fetchall())
 
     def _spool_result(self, query: exp.Query, fields: list[WireField]) -> Any:
-        inner, columns = number_columns(query, len(fields))
-        encoded = [field.encode(column) for column, field in zip(columns, fields, strict=True)]
-        outer = build.select(*encoded, source=inner)
-        statement = exp.Copy(
-            this=exp.Subquery(this=outer),
-            kind=False,
-            files=[exp.var("STDOUT")],
-            params=[*_csv_format(), _copy_parameter("FORCE_QUOTE", exp.Star())],
-        )
-        return call_postgres(lambda: self._copy_out(_render_bytes(statement)))
-
-    def _copy_out(self, text: bytes) -> Any:
-        spool = tempfile.SpooledTemporaryFile(max_size=_SPOOL_BYTES)  # noqa: SIM115 -- returned open
-        with self._connection.cursor() as cursor, cursor.copy(text) as copy:
-            for block in copy:
-                spool.write(block)
-        spool.seek(0)
-        return spool
+        text = _render_bytes(copy_statement(transit.build_transfer_query(query, fields)))
+        return call_postgres(lambda: spool_copy(self._connection, text))
 
     def _save_table(
         self, fill: Callable[[Any, exp.Table], None], name: exp.Table, *, replace: bool
@@ -287,43 +258,9 @@ class PostgreSQL:
         return build.table("pg_temp", f"discreet_{hint}_{self._count}")
 
 
-def call_postgres(call: Callable[[], Answer]) -> Answer:
-    """Return `call()`; a failure of PostgreSQL becomes one of ours, without the server's message.
-
-    The new error is raised after the `except` block: inside it, Python would attach the old one.
-    """
-    try:
-        return call()
-    except psycopg.Error as error:
-        state = error.sqlstate or type(error).__name__
-    except pa.ArrowException as error:
-        state = type(error).__name__
-    raise EngineFailed(
-        f"PostgreSQL refused a statement or its result cannot be held in Arrow ({state}). "
-        f"The message is withheld because it may quote data.{_REMEDIES.get(state[:5], '')}"
-    )
-
-
-_REMEDIES = {
-    "2BP01": " Another object, such as a view, depends on the table to be replaced.",
-    "42P07": " A table of that name exists.",
-    "42809": " The relation to be replaced is not a table.",
-    "42501": " Ask for the right to read the table and to create temporary tables.",
-    "25006": " The server is read-only; connect to one that allows temporary tables.",
-    "53100": " The server's disk is full.",
-    "53200": " The server is out of memory.",
-    "57014": " The statement was cancelled, maybe by statement_timeout.",
-}
-
-
 def _connect(url: str) -> psycopg.Connection[Any]:
-    options = " ".join(f"-c {name}={value}" for name, value in _SETTINGS.items())
     try:
-        parameters: dict[str, Any] = {**parameters_of(url), "options": options}
-        if parameters.get("target_session_attrs") == "read-write":
-            # Our session is read-only, so read-write would never match.
-            parameters["target_session_attrs"] = "primary"
-        return connect_primary(parameters, autocommit=True)
+        return open_session(url, _READ_ONLY)
     except psycopg.Error as error:
         state = error.sqlstate or type(error).__name__
     except ValueError:
@@ -351,13 +288,16 @@ def _display_address(url: str) -> str:
 
 
 def _define_table(relation: exp.Table, reader: ArrowReader) -> exp.Schema:
-    columns = [postgres_types.column_definition(field) for field in reader.schema]
+    columns = [transit.column_definition(field) for field in reader.schema]
     return exp.Schema(this=relation.copy(), expressions=columns)
 
 
 def _copy_in(cursor: Any, relation: exp.Table, reader: ArrowReader) -> None:
     statement = exp.Copy(
-        this=relation.copy(), kind=True, files=[exp.var("STDIN")], params=_csv_format()
+        this=relation.copy(),
+        kind=True,
+        files=[exp.var("STDIN")],
+        params=[*(each.copy() for each in CSV)],
     )
     options = csv.WriteOptions(include_header=False, quoting_style="all_valid")
     with cursor.copy(_render_bytes(statement)) as copy:
@@ -371,13 +311,6 @@ def _render_bytes(statement: exp.Expr) -> bytes:
     return render_sql(statement, dialect="postgres").encode()
 
 
-def _read_spool(spool: Any, fields: list[WireField]) -> ArrowTable:
-    schema = postgres_types.arrow_schema(fields)
-    return call_postgres(
-        lambda: pa.Table.from_batches(postgres_types.read_batches(spool, fields), schema=schema)
-    )
-
-
 def _plain_column(field: WireField) -> exp.Expr:
     column = build.column(field.name)
     if field.kind is Kind.INTEGER and field.type == pa.int64():
@@ -389,11 +322,3 @@ def _plain_column(field: WireField) -> exp.Expr:
 def _create(kind: str, target: exp.Expr, query: exp.Expr | None = None) -> exp.Create:
     temporary = exp.Properties(expressions=[exp.TemporaryProperty()])
     return exp.Create(kind=kind, this=target.copy(), expression=query, properties=temporary)
-
-
-def _copy_parameter(name: str, value: exp.Expr) -> exp.CopyParameter:
-    return exp.CopyParameter(this=exp.var(name), expression=value)
-
-
-def _csv_format() -> list[exp.Expr]:
-    return [_copy_parameter("FORMAT", exp.var("csv"))]

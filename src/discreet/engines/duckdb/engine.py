@@ -9,12 +9,13 @@ import re
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Self, TypeVar
+from typing import Any, Self, TypeVar
 
 import duckdb
 import pyarrow as pa
 from sqlglot import exp
 
+from discreet.engines.duckdb.failures import call_duckdb, duckdb_engine_failure
 from discreet.engines.engine import KINDS, ArrowBatch, ArrowReader, ArrowTable, Column, Kind, Table
 from discreet.engines.render import byte_order, drop_table, drop_view, render_sql
 from discreet.errors import EngineFailed, OutputRefused, WrongUsage
@@ -104,6 +105,18 @@ def _memory_settings(memory_limit: str) -> dict[str, str | int]:
     return {"memory_limit": memory_limit.strip(), "threads": threads}
 
 
+def connect_in_memory(settings: Mapping[str, Any]) -> duckdb.DuckDBPyConnection:
+    """Return an instance that loads no extension, stores no secret and reads no Python variable."""
+    closed: dict[str, Any] = {
+        "autoinstall_known_extensions": False,
+        "autoload_known_extensions": False,
+        "allow_community_extensions": False,
+        "allow_persistent_secrets": False,
+        "python_enable_replacements": False,
+    }
+    return call_duckdb(lambda: duckdb.connect(":memory:", config=closed | dict(settings)))
+
+
 class DuckDB:
     """An in-memory DuckDB that spills to a private folder and never uses the network."""
 
@@ -126,23 +139,16 @@ class DuckDB:
         self._looks_at_rows = looks_at_rows
         # Spilled data are cell values: only its owner can read the folder, which is deleted.
         self._folder = tempfile.TemporaryDirectory(prefix="discreet-", ignore_cleanup_errors=True)
-        settings: dict[str, str | bool | int | float | list[str]] = {
-            "autoinstall_known_extensions": False,
-            "autoload_known_extensions": False,
-            "allow_community_extensions": False,
-            "allow_persistent_secrets": False,
-            "temp_directory": self._folder.name,
-        }
+        settings: dict[str, Any] = {"temp_directory": self._folder.name}
         if memory_limit is not None:
             settings |= _memory_settings(memory_limit)
         if threads is not None:
             settings["threads"] = threads
-        self._connection = call_duckdb(lambda: duckdb.connect(":memory:", config=settings))
+        self._connection = connect_in_memory(settings)
         self._registered: dict[str, object] = {}
         self._count = 0
         self.attached: dict[str, str] = {}  # database files by path
         self._deferred: dict[str, Callable[[], None]] = {}  # what reads a table's rows
-        self._set(self._connection, "python_enable_replacements", exp.false())
         self._set(self._connection, "TimeZone", build.text("UTC"))
         self._set(self._connection, "enable_progress_bar", exp.false())
 
@@ -251,7 +257,7 @@ class DuckDB:
         try:
             written = self.execute_unguarded(statement).fetchone()
         except (duckdb.Error, pa.ArrowException) as error:
-            failure = _write_failure(error) or _translate_error(error)
+            failure = _write_failure(error) or duckdb_engine_failure(error)
         else:
             return int(written[0]) if written else 0
         raise failure
@@ -404,18 +410,6 @@ def _read_at_most(cursor: duckdb.DuckDBPyConnection, most: int) -> ArrowTable:
     raise EngineFailed(f"The result has more than {most:,} rows. Ask for fewer.")
 
 
-def call_duckdb(call: Callable[[], Answer]) -> Answer:
-    """Return `call()`; a failure of DuckDB becomes one of ours, without DuckDB's message.
-
-    The new error is raised after the `except` block: inside it, Python would attach the old one.
-    """
-    try:
-        return call()
-    except (duckdb.Error, pa.ArrowException) as error:
-        failure = _translate_error(error)
-    raise failure
-
-
 def _write_failure(error: Exception) -> OutputRefused | None:
     """Return the system's reason for a file error, all that is used of DuckDB's message."""
     reasons = (os.strerror(number) for number in _DISK_ERRORS)
@@ -425,17 +419,4 @@ def _write_failure(error: Exception) -> OutputRefused | None:
     return OutputRefused(
         f"The output cannot be written: {reason}. Free space there and in the temporary folder "
         "(TMPDIR), or choose another place."
-    )
-
-
-def _translate_error(error: Exception) -> EngineFailed:
-    kind = type(error).__name__
-    if isinstance(error, duckdb.OutOfMemoryException):
-        return EngineFailed(
-            f"DuckDB ran out of memory or of disk for spilling ({kind}). "
-            "Raise the memory limit, or free space in the temporary folder (TMPDIR)."
-        )
-    return EngineFailed(
-        f"DuckDB refused a statement ({kind}). Its own message is withheld because it may quote "
-        "data; run the same step in DuckDB itself to see it."
     )

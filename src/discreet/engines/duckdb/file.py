@@ -15,13 +15,8 @@ from typing import BinaryIO
 import duckdb
 from sqlglot import exp
 
-from discreet.errors import (
-    InvalidKey,
-    LockedSource,
-    OutputRefused,
-    StoreFailed,
-    UnreadableSource,
-)
+from discreet.engines.duckdb.failures import locked_source
+from discreet.errors import InvalidKey, OutputRefused, StoreFailed, UnreadableSource
 from discreet.sql import build
 
 KEY_BYTES = 32
@@ -133,11 +128,7 @@ def _translate_error(name: str, words: str) -> Exception:
         return InvalidKey(f"{name} was encrypted with another key, or is damaged.")
     if "crypto module" in words:
         return StoreFailed("The database cannot be encrypted: DuckDB's module for it is missing.")
-    if re.search(r"\b[Ll]ock\b|already attached|file handle conflict", words):
-        process = re.search(r"PID (\d+)", words)
-        who = f"process {process[1]}" if process else "another program"
-        return LockedSource(f"{name} is in use by {who}. Stop it first, or serve a copy.")
-    return UnreadableSource(
+    return locked_source(name, words, "Stop it first, or serve a copy.") or UnreadableSource(
         f"{name} is damaged, cannot be written here, or is no DuckDB database of a version that can "
         "be read."
     )

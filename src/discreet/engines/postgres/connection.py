@@ -3,28 +3,27 @@
 from __future__ import annotations
 
 import contextlib
-import tempfile
 import time
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
-import pyarrow as pa
 from sqlglot import exp
 
 from discreet.engines.databases.database import ResultField
-from discreet.engines.databases.failures import statement_failure, too_many_bytes, too_many_rows
-from discreet.engines.databases.postgres_rows import (
-    build_transfer_query,
-    postgres_field,
-    read_table,
-)
-from discreet.engines.databases.sql_text import query_text, statement_text
+from discreet.engines.databases.failures import statement_failure, too_many_rows
 from discreet.engines.databases.transaction_state import TransactionState
 from discreet.engines.engine import ArrowTable
+from discreet.engines.postgres.failures import call_postgres, client_state, postgres_failure
+from discreet.engines.postgres.session import copy_statement, open_session, spool_copy
+from discreet.engines.postgres.transit import (
+    build_transfer_query,
+    postgres_field,
+    read_reported,
+    reported_wire,
+)
+from discreet.engines.render import query_text, statement_text
 from discreet.errors import MissingExtra, StatementFailed
 from discreet.sql import build
-from discreet.stores.hosts import parameters_of
-from discreet.stores.primary import connect_primary
 
 try:
     import psycopg
@@ -35,28 +34,19 @@ except ImportError as error:
 
 Answer = TypeVar("Answer")
 
-_SPOOL_BYTES = 32 << 20
 _ATTEMPTS = 8  # of one statement that is a transaction of its own
 _RETRIED = ("40001", "40P01")
 _SETTINGS = {
-    "client_encoding": "UTF8",
-    "datestyle": "ISO",
     "intervalstyle": "postgres",
-    "extra_float_digits": "1",
-    "timezone": "UTC",
     "standard_conforming_strings": "on",
     "search_path": "pg_catalog",  # every table is named with its schema
     "default_transaction_isolation": "serializable",
 }
-# Errors that concern the gateway's own account are not reported to the client.
-_OURS = {"42501": "XX000", "28000": "08006", "28P01": "08006", "3D000": "08006"}
 
 
-def open_session(url: str) -> psycopg.Connection[Any]:
-    """Return a connection to the primary, with the settings that generated SQL relies on."""
-    options = " ".join(f"-c {name}={value}" for name, value in _SETTINGS.items())
+def _open_connection(url: str) -> psycopg.Connection[Any]:
     try:
-        return connect_primary({**parameters_of(url), "options": options}, autocommit=True)
+        return open_session(url, _SETTINGS)
     except (psycopg.Error, ValueError):
         pass
     raise statement_failure("08006", "the database cannot be reached")
@@ -70,7 +60,7 @@ class PostgresConnection(TransactionState):
     def __init__(self, url: str, *, result_bytes: int | None = None) -> None:
         super().__init__()
         self._url, self._result_bytes = url, result_bytes
-        self._connection = open_session(url)
+        self._connection = _open_connection(url)
 
     def begin(self, *, read_only: bool = False) -> None:
         """Start a transaction: it sees one snapshot, and is committed whole or not at all."""
@@ -87,7 +77,7 @@ class PostgresConnection(TransactionState):
             self.rollback()
             raise statement_failure("25P02")
         try:
-            self._translate_failures(lambda: self._send(b"COMMIT"))
+            call_postgres(lambda: self._send(b"COMMIT"), postgres_failure)
         except StatementFailed:
             self._roll_back()
             if self._connection.closed:
@@ -134,7 +124,7 @@ class PostgresConnection(TransactionState):
 
         def run() -> ArrowTable:
             fields = self._describe_result(text)
-            wanted = build_transfer_query(query.copy(), fields)
+            wanted = build_transfer_query(query.copy(), [reported_wire(field) for field in fields])
             return self._copy_result(wanted if limit is None else wanted.limit(limit + 1), fields)
 
         table = self._run_with_retry(run, is_repeatable=True)
@@ -159,7 +149,8 @@ class PostgresConnection(TransactionState):
 
         def run() -> ArrowTable:
             fields = self._describe_result(text)
-            rows = build_transfer_query(build.select(exp.Star(), source=exp.to_table("w")), fields)
+            source = build.select(exp.Star(), source=exp.to_table("w"))
+            rows = build_transfer_query(source, [reported_wire(field) for field in fields])
             rows.set("with_", exp.With(expressions=[written.copy()]))
             return self._copy_result(rows, fields)
 
@@ -182,7 +173,7 @@ class PostgresConnection(TransactionState):
         """Run one statement, interruptibly; a failure fails the transaction, with a fixed error."""
         with self._allow_interrupt():
             if self._is_open or not is_repeatable:
-                return self._translate_failures(call)
+                return call_postgres(call, postgres_failure)
             return self._again_if_lost(call)
 
     def _run_with_retry(self, run: Callable[[], Answer], *, is_repeatable: bool = False) -> Answer:
@@ -211,7 +202,7 @@ class PostgresConnection(TransactionState):
                 state = result.error_field(DiagnosticField.SQLSTATE)
                 if state is None:
                     raise psycopg.OperationalError
-                raise statement_failure(_OURS.get(state.decode(), state.decode()))
+                raise statement_failure(client_state(state.decode()))
         return tuple(
             postgres_field(
                 (result.fname(place) or b"").decode(), result.ftype(place), result.fmod(place)
@@ -222,34 +213,9 @@ class PostgresConnection(TransactionState):
     def _copy_result(self, wanted: exp.Select, fields: Sequence[ResultField]) -> ArrowTable:
         if not fields:
             raise statement_failure("0A000", "a result needs at least one column")
-        copy = exp.Copy(
-            this=exp.Subquery(this=wanted),
-            kind=False,
-            files=[exp.var("STDOUT")],
-            params=[
-                exp.CopyParameter(this=exp.var("FORMAT"), expression=exp.var("csv")),
-                exp.CopyParameter(this=exp.var("FORCE_QUOTE"), expression=exp.Star()),
-            ],
-        )
-        text = statement_text(copy, dialect=self.dialect).encode()
-        with tempfile.SpooledTemporaryFile(max_size=_SPOOL_BYTES) as spool:
-            with self._connection.cursor() as cursor, cursor.copy(text) as blocks:
-                for block in blocks:
-                    spool.write(block)
-                    if self._result_bytes is not None and spool.tell() > self._result_bytes:
-                        raise too_many_bytes(self._result_bytes)
-            spool.seek(0)
-            return read_table(spool, fields)
-
-    def _translate_failures(self, call: Callable[[], Answer]) -> Answer:
-        # Raised after the `except` block: inside it, Python would attach the server's error.
-        try:
-            return call()
-        except psycopg.Error as error:
-            failure = _translate_error(error)
-        except pa.ArrowException:
-            failure = statement_failure("22003")
-        raise failure
+        text = statement_text(copy_statement(wanted), dialect=self.dialect).encode()
+        with spool_copy(self._connection, text, most=self._result_bytes) as spool:
+            return read_reported(spool, fields)
 
     # --- the connection -------------------------------------------------------------------------
 
@@ -257,36 +223,20 @@ class PostgresConnection(TransactionState):
         """Run a call that changes nothing; repeat it once if the connection was lost."""
         self._renew_if_lost()
         try:
-            return self._translate_failures(call)
+            return call_postgres(call, postgres_failure)
         except StatementFailed:
             if not self._connection.closed:
                 raise
         self._renew_if_lost()
-        return self._translate_failures(call)
+        return call_postgres(call, postgres_failure)
 
     def _renew_if_lost(self) -> None:
         if self._connection.closed:
-            self._connection = open_session(self._url)
+            self._connection = _open_connection(self._url)
 
     def _roll_back(self) -> None:
         with contextlib.suppress(psycopg.Error):
             self._send(b"ROLLBACK")
-
-
-def _translate_error(error: psycopg.Error) -> StatementFailed:
-    """Return the failure to report for the server's error: it may hold names, never values."""
-    if error.sqlstate is None:
-        return statement_failure("08006")
-    state = _OURS.get(error.sqlstate, error.sqlstate)
-    table, column = error.diag.table_name, error.diag.column_name
-    if state == "23502" and table and column:
-        return statement_failure(
-            state,
-            f'null value in column "{column}" of relation "{table}" violates not-null constraint',
-        )
-    if state == "23514" and table:
-        return statement_failure(state, f'new row for relation "{table}" violates check constraint')
-    return statement_failure(state)
 
 
 def _quote_identifier(name: str) -> bytes:
