@@ -1,4 +1,4 @@
-"""Several releases of the same people, as a function of k; and what classes tell, against bare DuckDB.
+"""Several releases of the same people, as a function of k; and what classes reveal, against bare DuckDB.
 
 `python -m bench.attack_composition` prints the tables of the documentation. The releases are those of
 `discreet anonymize --method mondrian` on Adult with its categories as numbers: 7 quasi-identifiers,
@@ -41,16 +41,16 @@ PEOPLE = 5_000_000
 
 @dataclass(frozen=True)
 class Composed:
-    """What two releases with a certain k told together."""
+    """What two releases with a certain k reveal together."""
 
     k: int
     few: Finding
-    told: Finding
+    disclosed: Finding
     seconds: float
 
 
 def compose(adult: pa.Table, folder: Path, *, rows: int, sizes: Sequence[int]) -> list[Composed]:
-    """Return what two releases of so many rows tell together, for several k."""
+    """Return what two releases of so many rows reveal together, for several k."""
     drawn = draw(adult, rows=rows, chance=np.random.default_rng(SEED))
     found: list[Composed] = []
     for k in sizes:
@@ -61,31 +61,31 @@ def compose(adult: pa.Table, folder: Path, *, rows: int, sizes: Sequence[int]) -
         known = open_table(drawn.both)
         releases = [open_table(path, engine=known.engine) for path in paths]
         start = time.process_time()
-        few, told = find_composition(
+        few, disclosed = find_composition(
             known, releases, on=ON, sensitive=["occupation"], thresholds=Thresholds(k=k)
         )
-        found.append(Composed(k, few, told, time.process_time() - start))
+        found.append(Composed(k, few, disclosed, time.process_time() - start))
         known.engine.close()
     return found
 
 
 def measure_composition() -> FigureTable:
-    """Return what two releases that share 5,000 people tell together."""
+    """Return what two releases that share 5,000 people reveal together."""
     with tempfile.TemporaryDirectory() as folder:
         found = compose(read_adult(DATA), Path(folder), rows=ROWS, sizes=(2, 5, 10, 30))
     rows: list[tuple[str, ...]] = []
     for one in found:
-        few, told = one.few.details, one.told.details
-        each, right = told["candidates"]["each"], told["guessed_right"]
+        few, details = one.few.details, one.disclosed.details
+        each, right = details["candidates"]["each"], details["guessed_right"]
         rows.append(
             (
                 str(one.k),
                 f"{few['fewer_than_k']:.1%}".replace("%", " %"),
-                f"{one.told.rate:.1%}".replace("%", " %"),
-                " and ".join(f"{share:.1%}" for share in told["told_by_each_release"]).replace(
-                    "%", " %"
-                ),
-                f"{max(each):.1f} → {told['candidates']['together']:.1f}",
+                f"{one.disclosed.rate:.1%}".replace("%", " %"),
+                " and ".join(
+                    f"{share:.1%}" for share in details["disclosed_by_each_release"]
+                ).replace("%", " %"),
+                f"{max(each):.1f} → {details['candidates']['together']:.1f}",
                 f"{max(right['each']):.0%} → {right['together']:.0%}".replace("%", " %"),
                 f"{one.seconds:.1f} s",
             )
@@ -95,18 +95,22 @@ def measure_composition() -> FigureTable:
 
 
 def measure_republication() -> FigureTable:
-    """Return what successive releases tell when people have birthdays and some are replaced."""
+    """Return what successive releases disclose when people have birthdays and some are replaced."""
     rows: list[tuple[str, ...]] = []
     with tempfile.TemporaryDirectory() as folder:
         for turnover, count in ((0.1, 5), (0.5, 3)):
             found = republish(read_adult(DATA), Path(folder), turnover=turnover, count=count)
-            told = " → ".join(f"{100 * share:.1f}" for share in found.details["told_after_each"])
-            rows.append((f"{turnover:.0%}".replace("%", " %"), f"{found.targets:,}", f"{told} %"))
-    return FigureTable(("replaced each time", "who stay", "told after each release"), tuple(rows))
+            shares = " →  ".join(
+                f"{100 * share:.1f}" for share in found.details["disclosed_after_each"]
+            )
+            rows.append((f"{turnover:.0%}".replace("%", " %"), f"{found.targets:,}", f"{shares} %"))
+    return FigureTable(
+        ("replaced each time", "who stay", "disclosed after each release"), tuple(rows)
+    )
 
 
 def republish(adult: pa.Table, folder: Path, *, turnover: float, count: int, k: int = 5) -> Finding:
-    """Return what is told of those who stay, where a share is replaced before each release."""
+    """Return what is disclosed of those who stay, where a share is replaced before each release."""
     numbered = adult.append_column("person", pa.array(range(adult.num_rows)))
     chance = np.random.default_rng(SEED)
     order = chance.permutation(adult.num_rows)
@@ -152,11 +156,11 @@ def measure_classes() -> FigureTable:
     bare = time.process_time() - start
     start = time.process_time()
     with opened_release(table, quasi=["age", "zip", "sex"], sensitive=["ill"]) as bound:
-        told = read_classes(bound).columns[0]
+        histogram = read_classes(bound).columns[0]
         for attack in (find_homogeneity, find_inference, find_skewness):
-            attack(told)
+            attack(histogram)
     took = time.process_time() - start
-    row = (f"{PEOPLE:,}", f"{len(told.groups):,}", f"{took:.1f} s", f"{bare:.1f} s")
+    row = (f"{PEOPLE:,}", f"{len(histogram.groups):,}", f"{took:.1f} s", f"{bare:.1f} s")
     columns = ("rows", "classes", "homogeneity, inference and skewness", "bare GROUP BY in DuckDB")
     return FigureTable((*columns, "ratio"), ((*row, f"{took / bare:.1f}"),))
 

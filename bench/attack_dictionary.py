@@ -2,7 +2,7 @@
 
 Run with `python -m bench.attack_dictionary [CANDIDATES [ROWS]]`, 20,000,000 and 1,000,000 by default.
 Candidates are numbers of eight digits; rows have one of 13,000 of them, hashed. DuckDB makes the
-candidates by `range`, hashes them and joins: what anybody would type.
+candidates by `range`, hashes them and joins: the obvious query.
 """
 
 from __future__ import annotations
@@ -56,10 +56,10 @@ def ours(path: Path, name: str, candidates: int) -> tuple[float, float, int]:
     pattern = read_guess_pattern(f"[0-{tens - 1}][0-9]{{7}}" if tens else "0[0-9]{7}")
     wall, cpu = time.perf_counter(), time.process_time()
     found = attack_column(open_table(path), "id", [from_pattern(pattern)])
-    told = time.perf_counter() - wall, time.process_time() - cpu
+    elapsed = time.perf_counter() - wall, time.process_time() - cpu
     if found.details["hash"] != name:
         raise SystemExit(f"{found.details['hash']} was found for {name}")
-    return *told, found.details["rows_inverted"]
+    return *elapsed, found.details["rows_inverted"]
 
 
 def measure_hashes(candidates: int = 20_000_000, rows: int = 1_000_000) -> FigureTable:

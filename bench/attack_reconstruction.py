@@ -1,4 +1,4 @@
-"""Reconstruction: everybody's bit from counts, against the linear programs of the literature.
+"""Reconstruction: each person's bit from counts, against the linear programs of the literature.
 
 `python -m bench.attack_reconstruction` prints CPU seconds and the share of bits that are right, for
 1 000 to 5 000 people and four questions each; HiGHS solves its programs up to 1 000 people.
@@ -35,7 +35,9 @@ def timed(act: Callable[[], Any]) -> tuple[Any, float]:
     return done, time.process_time() - start
 
 
-def told(people: int, name: str, solve: Callable[[], Any], bits: np.ndarray) -> tuple[float, float]:
+def measure(
+    people: int, name: str, solve: Callable[[], Any], bits: np.ndarray
+) -> tuple[float, float]:
     estimate, seconds = timed(solve)
     share = float(np.mean((estimate > 0.5) == bits))
     print(f"{people:6,} people  {name:42} {share:.3f} right  {seconds:7.2f} s", flush=True)
@@ -55,14 +57,14 @@ def compare(people: int) -> list[tuple[float, float]]:
     wild = np.where(chance.random(questions) < 0.2, chance.integers(0, people, questions), exact)
     expected = expected_accuracy(people=people, questions=questions, noise=ALPHA * people**0.5)
     # Each estimator is timed with equations of its own, so that each forms its own products.
-    ours = told(
+    ours = measure(
         people,
         f"least squares, Gaussian ({expected:.3f} expected)",
         lambda: box_least_squares(center_equations(groups), noisy),
         bits,
     )
     splits = [
-        told(people, name, lambda s=solve, a=answers: s(center_equations(groups), a), bits)
+        measure(people, name, lambda s=solve, a=answers: s(center_equations(groups), a), bits)
         for name, solve, answers in (
             ("least absolute errors, 20 % outliers", least_absolute, wild),
             ("Chebyshev, uniform noise", chebyshev, flat),
@@ -71,7 +73,7 @@ def compare(people: int) -> list[tuple[float, float]]:
     if people > MOST_BY_PROGRAM:
         return [ours, *splits]
     programs = [
-        told(people, name, lambda s=solve, a=answers: s(groups, a), bits)
+        measure(people, name, lambda s=solve, a=answers: s(groups, a), bits)
         for name, solve, answers in (
             ("HiGHS, least absolute errors, 20 % outliers", least_absolute_program, wild),
             ("HiGHS, Chebyshev, uniform noise", chebyshev_program, flat),

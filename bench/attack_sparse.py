@@ -66,13 +66,13 @@ def make(records: int, targets: int) -> tuple[Path, Path]:
     chosen = np.concatenate([inside, np.arange(records, people)])
     picked = np.argsort(chance.random((targets, PER_PERSON)), axis=1)[:, :KNOWN]
     rows = chosen[:, None]
-    told = movies[rows, picked]
-    told[:, :WRONG] = chance.integers(0, ITEMS, (targets, WRONG))
-    off = chance.integers(-DAYS, DAYS + 1, told.shape)
+    known = movies[rows, picked]
+    known[:, :WRONG] = chance.integers(0, ITEMS, (targets, WRONG))
+    off = chance.integers(-DAYS, DAYS + 1, known.shape)
     truth = np.repeat(chosen, KNOWN)
     known = {
         "user": np.repeat(np.arange(targets), KNOWN),
-        "movie": told.ravel(),
+        "movie": known.ravel(),
         "rating": ratings[rows, picked].ravel(),
         "day": (days[rows, picked] + off).ravel(),
         "truth": pa.array(truth, mask=truth >= records),

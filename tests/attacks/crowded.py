@@ -39,7 +39,7 @@ def opened() -> Table:
 
 
 def public() -> list[ColumnDomain]:
-    """Return what everybody knows."""
+    """Return what everyone knows."""
     return [make_range("age", 18, 67)]
 
 

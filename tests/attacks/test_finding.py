@@ -49,10 +49,10 @@ def test_worst_findings_come_first():
 
 
 def test_an_example_stays_out_of_what_is_shared():
-    told = found(1, example=["Alice Meier has flu"]).to_dict()
-    assert "Alice" not in str(told)
-    assert {"attack", "targets", "claimed", "correct", "rate", "interval"} <= set(told)
-    assert {"baseline", "queries"} <= set(told)
+    result = found(1, example=["Alice Meier has flu"]).to_dict()
+    assert "Alice" not in str(result)
+    assert {"attack", "targets", "claimed", "correct", "rate", "interval"} <= set(result)
+    assert {"baseline", "queries"} <= set(result)
 
 
 def test_an_unknown_attack_is_refused():

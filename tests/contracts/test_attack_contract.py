@@ -36,7 +36,7 @@ EARLIER = pa.table(
 )
 KNOWN = pa.table(
     {
-        "name": ["Zebulon", "Quackenbush", "Absent", "Nobody"],
+        "name": ["Zebulon", "Quackenbush", "Absent", "Missing"],
         "age": pa.array([22, 34, 77, None]),
         "born": [dt.date(1992, 5, 1), dt.date(1984, 2, 3), dt.date(1931, 1, 1), None],
     }

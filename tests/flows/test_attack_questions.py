@@ -71,7 +71,7 @@ def test_discreets_own_answers_reveal_no_one_and_no_real_budget_is_spent(
     options = ["--people", "8", "--by", "name", "--policy", "policy.yaml", "--epsilon", "1"]
     ran = discreet("attack", "tracker", "staff.csv", *PAY, *options, "--json", "--seed", "1")
     assert ran.code == 0
-    # One of 8 is hit by chance in 1 of 100,000 runs, and that tells no one which one.
+    # One of 8 is hit by chance in 1 of 100,000 runs, and that reveals to no one which one.
     assert ran.json[0]["correct"] <= 1
     assert ran.json[0]["details"]["absent"] == 2
     assert "Nothing of the real budget is spent" in ran.err
@@ -160,8 +160,11 @@ def test_a_live_server_is_asked_and_only_read(discreet: Discreet, postgres_url: 
         (["tracker", "staff.csv", *PAY], "Say whom the adversary is after"),
         (["tracker", "staff.csv", *PAY, "--people", "3"], "--by name"),
         (["tracker", "staff.csv", *PAY, "--person", "nam = 'x'"], "Did you mean 'name'?"),
-        (["tracker", "staff.csv", *PAY, "--person", "name = 'Nobody'"], "holds for nobody"),
-        (["tracker", "staff.csv", *PAY, "--person", "age > 30"], "Add what tells the person"),
+        (["tracker", "staff.csv", *PAY, "--person", "name = 'Absent'"], "holds for no one"),
+        (
+            ["tracker", "staff.csv", *PAY, "--person", "age > 30"],
+            "Add what distinguishes the person",
+        ),
         (["tracker", "staff.csv", *PAY, "--person", "((("], "cannot be read as SQL"),
         (["tracker", "staff.csv", *ALICE, "--value", "ill"], "discreet attack counting"),
         (["tracker", "staff.csv", *ALICE, *PAY, "--noise", "cauchy:1"], "laplace:10"),

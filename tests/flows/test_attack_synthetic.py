@@ -89,7 +89,7 @@ def test_two_sets_of_columns_are_named(tables: Path, discreet: Discreet):
         (["--source", "people.csv"], 2, "--control"),
         ([*GIVEN, "--columns", "agee"], 2, "Did you mean 'age'"),
         ([*GIVEN, "--guesses", 0], 2, "--guesses"),
-        (["--source", "nobody.csv", "--control", "others.csv"], 2, "nobody.csv"),
+        (["--source", "missing.csv", "--control", "others.csv"], 2, "missing.csv"),
     ],
 )
 def test_wrong_words_are_answered(

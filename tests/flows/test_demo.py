@@ -61,9 +61,7 @@ def test_a_voter_list_finds_patients_and_no_one_in_the_release(result):
     assert (
         "1,293 of 3,070 people in voters.csv are linked to one row of patients.csv" in result.stdout
     )
-    assert (
-        "Nobody of 3,070 people in voters.csv is linked to a row of released.csv" in result.stdout
-    )
+    assert "None of 3,070 people in voters.csv is linked to a row of released.csv" in result.stdout
 
 
 def test_the_release_is_shown_to_be_safe_enough(result):

@@ -1,4 +1,4 @@
-"""What classes of the published examples' tables tell: sections B, C and D, every number of them."""
+"""What classes of the published examples' tables reveal: sections B, C and D, every number of them."""
 
 from __future__ import annotations
 
@@ -144,7 +144,7 @@ def test_b14_an_asian_with_shingles_has_hiv():
         (found,) = find_all(bound, knows=["Disease"], rules_out=0)
         result = read_classes(bound).columns[0]
     assert result.names == ("HIV",)
-    # Without race and ZIP the disease alone tells it about the four with acne.
+    # Without race and ZIP the disease alone reveals it for the four with acne.
     assert (found.claimed, found.targets, found.baseline) == (8, 8, 0.5)
     shingles = {"Race": "Asian/AfrAm", "Zipcode": "787XX", "Disease": "Shingles"}
     table = pd.read_csv(TABLES / "b14_perfectly_close.csv")

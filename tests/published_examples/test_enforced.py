@@ -58,7 +58,7 @@ def test_b16_no_one_of_the_four_anonymous_table_is_reported_to_have_cancer():
 
 
 def test_b19_salaries_that_are_alike_are_spread_by_closeness():
-    """The class of 20,000 to 40,000 is three-diverse and still tells that its people earn little."""
+    """The class of 20,000 to 40,000 is three-diverse and still reveals that its people earn little."""
     diverse = publish("b19_similarity", ["Salary", "Disease"], LDiversity("Salary", 3))
     assert diverse.loss == 0
     close = publish(

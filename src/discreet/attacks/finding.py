@@ -22,7 +22,7 @@ class Finding(Result):
         verdict: One sentence a custodian understands: who is exposed, and to what.
         targets: People (or values, groups, answers: `verdict` says) the adversary tried.
         claimed: Those about whom it claims something.
-        correct: Claims that are right; None where nobody knows the truth.
+        correct: Claims that are right; None where the truth is not known.
         rate: The share of `targets` that is exposed.
         interval: The 95 % interval of `rate`.
         baseline: What guessing without the target would reach; None where there is no such guess.
@@ -34,7 +34,7 @@ class Finding(Result):
         knowledge: What it needed to know beforehand.
         remedy: What would stop it.
         details: Numbers of this attack, aggregates only.
-        tolerance: The share that the policy tolerates; None when nobody said.
+        tolerance: The share that the policy tolerates; None when none was given.
         exceeds: Whether more than that was learned, and not by chance.
     """
 
@@ -68,7 +68,7 @@ class Finding(Result):
 
     @property
     def example(self) -> tuple[str, ...]:
-        """A worked example on one record, for the custodian's eyes only."""
+        """A worked example on one record, for the custodian only."""
         return self._example
 
 
@@ -129,7 +129,7 @@ def judge(found: Finding, tolerance: Mapping[str, float]) -> Finding:
     """Return the finding held against a tolerance, a share of people by attack or by `default`.
 
     It exceeds when the advantage is larger, and the interval shows that it is more than chance: a
-    guess that is right as often as without the target teaches nothing about the people in it.
+    guess that is right as often as without the target reveals nothing about the people in it.
     """
     allowed = tolerance_of_attack(tolerance, found.attack)
     if allowed is None:

@@ -1,4 +1,4 @@
-"""What a published manifest tells an outsider: the roles of columns, and what group names mean."""
+"""What a published manifest reveals to an outsider: the roles of columns, and what group names mean."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def promised_k(table: model.TablePolicy | None) -> int:
 
 def _invalid_manifest(path: Path) -> InvalidManifest:
     return InvalidManifest(
-        f"{path} tells no policy. Name the release.json that `discreet anonymize` wrote."
+        f"{path} has no policy. Name the release.json that `discreet anonymize` wrote."
     )
 
 

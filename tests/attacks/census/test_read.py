@@ -1,4 +1,4 @@
-"""A block is read from YAML or JSON, and every fault of it is told at once, with its line."""
+"""A block is read from YAML or JSON, and every fault of it is reported at once, with its line."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ FAULTS = {
     "groups: [{age: {mode: 3}}]": "unknown statistic 'mode'",
     "groups: [{age: {mean: three}}]": "a number such as 36.7",
     "groups: [{where: {sex: f}, age: {median: 3}}]": "needs the exact 'count'",
-    "groups: [{where: {sex: f}, count: 0, age: {mean: 3}}]": "a group of nobody",
+    "groups: [{where: {sex: f}, count: 0, age: {mean: 3}}]": "an empty group",
     "marginals: [{of: [age]}]": "has 'of', a list of variables, and 'cells'",
     "marginals: [{of: [aeg], cells: []}]": "unknown variable 'aeg'",
     "marginals: [{of: [sex], cells: [[f]]}]": "a cell is written [sex, count]",
@@ -104,10 +104,10 @@ def test_a_fault_is_reported_with_its_line(fault: str):
     text = "\n".join([*lines.values(), *fault.split("\n")])
     with pytest.raises(WrongUsage) as caught:
         parse_block(text, label="b.yaml")
-    told = str(caught.value).split("\n")
+    reported = str(caught.value).split("\n")
     assert any(
         line.startswith(f"b.yaml:{len(text.splitlines())}: ") and FAULTS[fault] in line
-        for line in told
+        for line in reported
     )
 
 

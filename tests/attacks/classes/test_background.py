@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.attacks.telling import told
+from tests.attacks.classes.releases import open_histogram
 
 from discreet.attacks.classes.background import find_all, find_background, rule_out
 from discreet.attacks.classes.histograms import opened_release
@@ -41,7 +41,7 @@ def test_certainty_is_the_count_over_what_the_largest_others_leave(counts, m):
 
 
 def test_values_that_diversity_keeps_apart_withstand_one_that_is_ruled_out():
-    with told(["a"] * 8 + ["b"] * 8, list("wwxxyyzz" * 2)) as one:
+    with open_histogram(["a"] * 8 + ["b"] * 8, list("wwxxyyzz" * 2)) as one:
         found = find_background(one, rules_out=1)
     assert (found.claimed, found.details["worst"]) == (0, pytest.approx(1 / 3))
 

@@ -128,7 +128,7 @@ def test_digests_are_read_however_they_are_written():
 
 
 @pytest.mark.parametrize(
-    ("change", "tools", "told"),
+    ("change", "tools", "expected"),
     [
         (lambda text: text.lower(), {"vary": ("case",)}, "lower case"),
         (lambda text: text + "\n", {"vary": ("newline",)}, "newline"),
@@ -137,14 +137,14 @@ def test_digests_are_read_however_they_are_written():
         (lambda text: text + "2019", {"salt": "2019"}, "salt after"),
     ],
 )
-def test_variations_and_public_salts_do_not_help(change, tools, told):
+def test_variations_and_public_salts_do_not_help(change, tools, expected):
     changed = [change(text) for text in IDS]
     data = [each if isinstance(each, bytes) else each.encode() for each in changed]
     release = [hashlib.sha1(each).hexdigest() for each in data]
     assert undone([], release=release).rate == 0
     found = undone([], release=release, **tools)
     assert found.rate == 1
-    assert told in found.details["hash"]
+    assert expected in found.details["hash"]
 
 
 def test_keyed_pseudonyms_are_not_undone_but_equal_ones_still_show():

@@ -1,4 +1,4 @@
-"""Names put to rows: who is linked, who is not, and what that tells."""
+"""Names put to rows: who is linked, who is not, and what that reveals."""
 
 from __future__ import annotations
 
@@ -61,8 +61,13 @@ def test_the_truth_distinguishes_right_links_wrong_ones_and_absent_people():
     people = PEOPLE | {"name": ["Ann", "Zoe", "Cid", "Dan", "Eve", "Fay"]}
     found = link(released, people, identity=("name", "who"))
     assert (found.claimed, found.correct) == (2, 1)
-    told = found.details
-    assert (told["absent"], told["linked_absent"], told["precision"], told["recall"]) == (
+    details = found.details
+    assert (
+        details["absent"],
+        details["linked_absent"],
+        details["precision"],
+        details["recall"],
+    ) == (
         5,
         1,
         0.5,
@@ -126,8 +131,8 @@ def test_the_example_names_one_person_and_the_findings_of_machines_name_no_one()
     found = link(sensitive=["ill"], name="name")
     assert found.example[0] == "Known: Ann has dob 1967-09-07, zip 64152."
     assert found.example[2] == "ill: flu 100 %."
-    told = json.dumps(found.to_dict())
-    assert not any(word in told for word in ("Ann", "1967-09-07", "64152", "flu", "hiv"))
+    text = json.dumps(found.to_dict())
+    assert not any(word in text for word in ("Ann", "1967-09-07", "64152", "flu", "hiv"))
 
 
 def test_with_a_unit_candidates_are_people_and_one_row_reveals_all_of_theirs():

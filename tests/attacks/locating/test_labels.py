@@ -32,10 +32,10 @@ def held(values, labels, **options) -> dict[str | None, list]:
     known = pa.array(values)
     found = match_labels(known, pa.array(labels, pa.string()), **options)
     order = np.argsort(found.places)
-    told = {label: [] for label in labels}
+    values_by_label = {label: [] for label in labels}
     for owner, start, stop in zip(found.owners, found.starts, found.stops, strict=True):
-        told[labels[owner]] += [values[place] for place in order[start:stop]]
-    return {label: sorted(inside) for label, inside in told.items()}
+        values_by_label[labels[owner]] += [values[place] for place in order[start:stop]]
+    return {label: sorted(inside) for label, inside in values_by_label.items()}
 
 
 AGES = [3, 17, 18, 29, 30, 31, 35, 39, 40, 90, 101]
@@ -122,13 +122,15 @@ def test_masks_hold_what_begins_alike_and_numbers_get_their_zeros_back():
 
 
 def test_three_digits_of_longer_codes_are_their_beginning_and_000_is_anywhere():
-    told = held(["03601", "12407", "12411"], ["124", "000"])
-    assert told == {"124": ["12407", "12411"], "000": ["03601", "12407", "12411"]}
+    values_by_label = held(["03601", "12407", "12411"], ["124", "000"])
+    assert values_by_label == {"124": ["12407", "12411"], "000": ["03601", "12407", "12411"]}
 
 
 def test_sets_and_slashes_hold_their_members():
-    told = held(["Asian", "AfrAm", "Caucas"], ["Asian/AfrAm", "{Caucas, Asian}", "Caucas"])
-    assert told == {
+    values_by_label = held(
+        ["Asian", "AfrAm", "Caucas"], ["Asian/AfrAm", "{Caucas, Asian}", "Caucas"]
+    )
+    assert values_by_label == {
         "Asian/AfrAm": ["AfrAm", "Asian"],
         "{Caucas, Asian}": ["Asian", "Caucas"],
         "Caucas": ["Caucas"],
@@ -154,10 +156,10 @@ def test_group_names_hold_the_leaves_of_their_tree():
     tree = build_taxonomy(
         {"Europe": {"Iberia": ["Spain", "Portugal"], "West": ["France"]}, "Asia": ["Japan"]}
     )
-    told = held(
+    values_by_label = held(
         ["France", "Japan", "Spain"], ["Europe", "Iberia", "Asia", "France"], hierarchy=tree
     )
-    assert told == {
+    assert values_by_label == {
         "Europe": ["France", "Spain"],
         "Iberia": ["Spain"],
         "Asia": ["Japan"],
@@ -195,7 +197,7 @@ def test_days_come_first_where_a_month_would_be_13_and_centuries_from_what_is_be
         day
     ]
     assert read_days(pa.array(["7.9.1967"])).tolist() == [day]
-    assert read_days(pa.array(["somebody"])) is None
+    assert read_days(pa.array(["unknown"])) is None
     assert read_period("13/2020") is None
 
 

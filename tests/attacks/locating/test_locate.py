@@ -38,10 +38,10 @@ def found(people, release, *, engine=None, on=None, **options) -> dict[tuple, li
         row["class"]: tuple(row[f"l{i}"] for i in range(len(located.on)))
         for row in rows(located.classes)
     }
-    told = {key: [] for key in keys.values()}
+    classes_by_person = {key: [] for key in keys.values()}
     for pair in rows(located.pairs):
-        told[keys[pair["person"]]].append(classes[pair["class"]])
-    return {key: sorted(labels, key=str) for key, labels in told.items()}
+        classes_by_person[keys[pair["person"]]].append(classes[pair["class"]])
+    return {key: sorted(labels, key=str) for key, labels in classes_by_person.items()}
 
 
 def test_people_are_in_every_class_whose_labels_may_stand_for_them(any_engine):
@@ -58,8 +58,8 @@ def test_people_are_in_every_class_whose_labels_may_stand_for_them(any_engine):
 def test_plain_values_are_joined_by_equality_and_missing_ones_by_nothing(any_engine):
     people = {"age": [31, None, 47], "sex": ["F", "F", None]}
     release = {"age": [31, None, 47, 31], "sex": ["f ", "F", "M", "M"]}
-    told = found(people, release, engine=any_engine)
-    assert told == {(31, "F"): [(31, "f ")], (None, "F"): [], (47, None): []}
+    classes_by_person = found(people, release, engine=any_engine)
+    assert classes_by_person == {(31, "F"): [(31, "f ")], (None, "F"): [], (47, None): []}
 
 
 def test_where_a_release_suppresses_a_missing_value_may_be_anything():
@@ -70,29 +70,29 @@ def test_where_a_release_suppresses_a_missing_value_may_be_anything():
 def test_codes_that_lost_their_zeros_and_dates_in_other_forms_agree():
     people = {"zip": ["00501", "10001"], "dob": ["9/7/67", "9/21/67"]}
     release = {"zip": [501, 10001], "dob": ["1967-09-07", "1967-09-21"]}
-    told = found(people, release)
-    assert told[("00501", "9/7/67")] == [(501, "1967-09-07")]
-    assert told[("10001", "9/21/67")] == [(10001, "1967-09-21")]
+    classes_by_person = found(people, release)
+    assert classes_by_person[("00501", "9/7/67")] == [(501, "1967-09-07")]
+    assert classes_by_person[("10001", "9/21/67")] == [(10001, "1967-09-21")]
 
 
 def test_a_word_among_dates_or_codes_does_not_keep_the_others_from_agreeing():
-    told = found({"dob": ["1967-05-01", "unknown"]}, {"dob": ["1967", "1970s"]})
-    assert told == {("1967-05-01",): [("1967",)], ("unknown",): []}
+    classes_by_person = found({"dob": ["1967-05-01", "unknown"]}, {"dob": ["1967", "1970s"]})
+    assert classes_by_person == {("1967-05-01",): [("1967",)], ("unknown",): []}
     assert found({"zip": ["00501", "K1A"]}, {"zip": [501, 502]})[("00501",)] == [(501,)]
 
 
 def test_moments_of_one_day_are_not_the_same_moment():
     moments = pa.array([3600, 7200], pa.timestamp("s"))
-    told = found({"at": moments.slice(0, 1)}, {"at": moments})
-    assert [len(classes) for classes in told.values()] == [1]
+    classes_by_person = found({"at": moments.slice(0, 1)}, {"at": moments})
+    assert [len(classes) for classes in classes_by_person.values()] == [1]
 
 
 def test_dates_within_a_tolerance_agree_and_others_do_not(any_engine):
     days = pa.array([100, 103, 104], pa.int32()).cast(pa.date32())
     people = {"day": days.slice(0, 1), "ward": ["a"]}
     release = {"day": days, "ward": ["a", "a", "a"]}
-    told = found(people, release, engine=any_engine, within={"day": 3})
-    assert [len(classes) for classes in told.values()] == [2]
+    classes_by_person = found(people, release, engine=any_engine, within={"day": 3})
+    assert [len(classes) for classes in classes_by_person.values()] == [2]
 
 
 def test_numbers_within_a_tolerance_agree_through_labels_as_well():
@@ -119,7 +119,7 @@ def test_group_names_need_the_hierarchy():
     assert found(people, release, hierarchies={"from": tree}) == {("Japan",): [("Asia",)]}
 
 
-def test_everybody_is_in_a_class_of_their_own_release(tmp_path):
+def test_everyone_is_in_a_class_of_their_own_release(tmp_path):
     rows = [(20 + i % 37, f"{47600 + 7 * i % 300}", "FM"[i % 2], i % 5) for i in range(400)]
     table = pa.table(
         dict(zip(("age", "zip", "sex", "ill"), map(list, zip(*rows, strict=True)), strict=True))
@@ -134,5 +134,5 @@ def test_everybody_is_in_a_class_of_their_own_release(tmp_path):
     known = gather_combinations(open_table(pa.table(people), engine=released.engine), list(people))
     located = locate(known, released)
     query = build.select(build.column("person"), source=located.pairs).distinct()
-    everybody = build.select(build.column("person"), source=known.relation)
-    assert known.engine.run(query).num_rows == known.engine.run(everybody).num_rows
+    everyone = build.select(build.column("person"), source=known.relation)
+    assert known.engine.run(query).num_rows == known.engine.run(everyone).num_rows

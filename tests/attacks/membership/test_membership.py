@@ -1,4 +1,4 @@
-"""Membership: exact frequencies tell who is in the pool as theory says, private ones do not."""
+"""Membership: exact frequencies reveal who is in the pool as theory says, private ones do not."""
 
 from __future__ import annotations
 
@@ -104,9 +104,9 @@ def test_hits_are_counted_at_no_more_than_the_allowed_false_alarms():
     hits = hits_at(scores, is_member, 0.05)
     assert (hits.found, hits.alarms, hits.members, hits.others) == (6, 5, 100, 100)
     assert hits_above(scores, is_member, np.inf).rate == 0
-    told = hits.to_dict()
-    assert told["advantage"] == pytest.approx(0.01)
-    assert told["advantage_at_least"] < 0
+    result = hits.to_dict()
+    assert result["advantage"] == pytest.approx(0.01)
+    assert result["advantage_at_least"] < 0
     assert set(evaluate_scores(scores, is_member)) == {"auc", "at_1_percent", "at_5_percent"}
 
 

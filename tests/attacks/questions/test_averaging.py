@@ -78,7 +78,7 @@ def people(table, count: int):
 
 @pytest.mark.statistics
 def test_many_answers_reveal_nearly_everyone(table):
-    """7 people and 24 answers of Laplace noise 1, seeded: each is told rightly with chance 0.96."""
+    """7 people and 24 answers of Laplace noise 1, seeded: each is inferred rightly with chance 0.96."""
     finding = average_out(
         noisy(table, 1.0),
         people(table, 6),

@@ -1,4 +1,4 @@
-"""Counts alone tell one person's value, in about the logarithm of the number of values."""
+"""Counts alone reveal one person's value, in about the logarithm of the number of values."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def test_rounding_does_not_help_because_a_crowd_at_the_edge_of_a_step_is_found(t
 def test_a_person_who_is_not_there_is_not_found(table):
     for rules in (LaboratoryRules(), LaboratoryRules(smallest=20)):
         interface = laboratory(table, rules)
-        found = infer_value(interface, condition("name = 'Nobody'"), illnesses(), domains=public())
+        found = infer_value(interface, condition("name = 'Absent'"), illnesses(), domains=public())
         assert (found.place, found.is_present) == (None, False)
 
 
@@ -132,7 +132,7 @@ def test_means_of_many_counts_see_through_the_noise(table):
     interface = laboratory(table, rules, chance=np.random.default_rng(2))
     sight = DistinguishingCrowd(None, 0.0, 1.0)
     assert sight.holds(interface, ALICE, repeats=60)
-    assert not sight.holds(interface, condition("name = 'Nobody'"), repeats=60)
+    assert not sight.holds(interface, condition("name = 'Absent'"), repeats=60)
 
 
 def test_what_is_known_of_a_column_comes_from_the_table_without_a_policy(table):

@@ -1,4 +1,4 @@
-"""What follows from published answers is decided exactly, with the combination that tells it."""
+"""What follows from published answers is decided exactly, with the combination that reveals it."""
 
 from __future__ import annotations
 

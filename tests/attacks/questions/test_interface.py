@@ -10,7 +10,7 @@ from discreet.attacks.questions.interface import Interface, InterfaceReply
 from discreet.errors import BudgetExceeded, EngineFailed, QuestionRefused
 
 
-def told(value: object, **options: object) -> Interface:
+def replying(value: object, **options: object) -> Interface:
     return Interface(lambda _: value, **options)  # pyright: ignore[reportArgumentType]
 
 
@@ -18,12 +18,12 @@ def told(value: object, **options: object) -> Interface:
     "value", [7, 7.0, [7], [[7]], [(7, 1)], [{"n": 7}], {"n": 7}, pa.table({"n": [7]})]
 )
 def test_numbers_rows_mappings_and_arrow_tables_are_all_answers(value):
-    assert told(value).count() == 7.0
+    assert replying(value).count() == 7.0
 
 
 def test_a_sum_over_no_one_is_zero_and_none_is_a_refusal():
-    assert told([[None]]).total("age") == 0.0
-    assert told(None).total("age") is None
+    assert replying([[None]]).total("age") == 0.0
+    assert replying(None).total("age") is None
 
 
 def test_questions_and_refusals_are_counted_and_written_down():
@@ -49,7 +49,7 @@ def test_a_question_that_was_asked_is_recalled_but_can_be_asked_again():
 
 
 def test_the_adversarys_own_budget_ends_all_questions():
-    interface = told(5, budget=2)
+    interface = replying(5, budget=2)
     answers = [interface.count(condition(f"x = {number}")) for number in range(3)]
     assert answers == [5.0, 5.0, None]
     assert (interface.questions, interface.refusals, interface.ended) == (2, 0, "questions")

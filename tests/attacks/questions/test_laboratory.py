@@ -1,4 +1,4 @@
-"""The laboratory restricts, rounds and blurs as it was told."""
+"""The laboratory restricts, rounds and adds noise as configured."""
 
 from __future__ import annotations
 
@@ -63,8 +63,8 @@ def test_noise_has_its_deviation_and_no_bias(shape):
 
 def test_fresh_noise_is_another_one_each_time():
     interface = over(LaboratoryRules(noise=LaboratoryNoise("laplace", 3.0)))
-    told = {interface.ask("SELECT count(*) FROM data").number for _ in range(3)}
-    assert len(told) == 3
+    answers = {interface.ask("SELECT count(*) FROM data").number for _ in range(3)}
+    assert len(answers) == 3
 
 
 def test_sticky_noise_belongs_to_the_text():

@@ -65,8 +65,8 @@ def test_people_whom_the_columns_do_not_distinguish_are_not_drawn(table):
 
 def test_a_named_person_is_one_or_no_one(table):
     bo = name_person(table, condition("name = 'Bo'"), value=PAY)
-    nobody = name_person(table, condition("name = 'Di'"), value=PAY)
-    assert (bo.truth, bo.is_present, nobody.is_present) == (20, True, False)
+    absent = name_person(table, condition("name = 'Di'"), value=PAY)
+    assert (bo.truth, bo.is_present, absent.is_present) == (20, True, False)
     with pytest.raises(WrongUsage, match="2 rows"):
         name_person(table, condition("name = 'Cy'"), value=PAY)
 

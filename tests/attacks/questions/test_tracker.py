@@ -99,7 +99,7 @@ def test_the_search_ends_with_the_questions(table):
 
 def test_nothing_is_claimed_about_a_person_who_is_not_there(table):
     interface = behind(table, LaboratoryRules(smallest=TENTH))
-    found = reveal(interface, condition("name = 'Nobody'"), value="pay", domains=public())
+    found = reveal(interface, condition("name = 'Absent'"), value="pay", domains=public())
     assert (found.people, found.is_claim) == (0.0, False)
 
 

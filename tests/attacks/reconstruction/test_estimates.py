@@ -1,4 +1,4 @@
-"""Estimates of everybody's bit: each is the best for its noise, and all are right without any."""
+"""Estimates of everyone's bit: each is the best for its noise, and all are right without any."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def noise_of(shape: str) -> np.ndarray:
 
 
 @pytest.mark.parametrize("estimator", [least_squares, box_least_squares, chebyshev, least_absolute])
-def test_exact_counts_give_everybody_away(estimator):
+def test_exact_counts_give_everyone_away(estimator):
     system, _, exact = instance()
     assert share(estimator(system, exact)) == 1
 
@@ -124,8 +124,8 @@ def test_the_programs_agree_with_the_estimators():
         (chebyshev_program, chebyshev),
         (least_absolute_program, least_absolute),
     ):
-        told = program(groups, answers) > 0.5
-        assert np.mean(told == (estimator(center_equations(groups), answers) > 0.5)) >= 0.95
+        bits = program(groups, answers) > 0.5
+        assert np.mean(bits == (estimator(center_equations(groups), answers) > 0.5)) >= 0.95
 
 
 def test_a_program_of_many_people_is_refused():

@@ -44,7 +44,7 @@ def test_one_value_that_both_classes_have_is_the_persons():
     _, found = find_composition(known, [north, south], on=ON, sensitive=["ill"])
     assert (found.targets, found.claimed, found.correct) == (3, 1, 1)
     assert found.rate == pytest.approx(1 / 3)
-    assert found.details["located"] == 2  # nobody of 60 is anywhere
+    assert found.details["located"] == 2  # no one of 60 is anywhere
     assert found.details["candidates"] == {"each": [2.5, 3.0], "together": 1.5}
     assert found.example[-1] == "Only hiv is left."
 
@@ -74,7 +74,7 @@ def test_what_one_release_reveals_alone_is_no_composition():
     first, second, known = opened(same, same, people)
     _, found = find_composition(known, [first, second], on=ON, sensitive=["ill"])
     assert (found.rate, found.baseline, found.advantage) == (1.0, 1.0, 0.0)
-    assert found.details["told_by_one_release"] == 1.0
+    assert found.details["disclosed_by_one_release"] == 1.0
 
 
 def test_without_the_truth_nothing_is_called_right():
@@ -236,7 +236,7 @@ def test_the_best_value_has_most_rows_and_the_smallest_code_among_equals(first):
 def test_two_mondrian_releases_of_adult_expose_as_many_as_the_notes_measured(
     shared_data, tmp_path, k, low, high
 ):
-    """n = 5,000 people in both: about 5 % at k = 5 and nobody at k = 30, a draw with seed 1.
+    """n = 5,000 people in both: about 5 % at k = 5 and no one at k = 30, a draw with seed 1.
 
     The bounds are 4 standard errors and what draws differ by: alpha is below 1e-4.
     """
@@ -257,7 +257,7 @@ def test_two_mondrian_releases_of_adult_expose_as_many_as_the_notes_measured(
     )
     assert (found.targets, found.details["located"]) == (5_000, 5_000)
     assert low <= found.rate <= high
-    assert found.correct == found.claimed  # whoever is in both has a value that both classes have
+    assert found.correct == found.claimed  # a person in both has a value that both classes have
     each, together = found.details["candidates"]["each"], found.details["candidates"]["together"]
     assert together < min(each)
     right = found.details["guessed_right"]

@@ -87,7 +87,7 @@ def test_a_column_that_is_generalized_in_one_release_joins_nothing_and_is_named(
 
 
 def test_values_that_were_changed_do_not_hide_what_is_claimed():
-    """Noise in a kept column: nobody's own value is there, and rows are joined all the same."""
+    """Noise in a kept column: no person's own value is there, and rows are joined all the same."""
     known = table([(n, "none", "flu") for n in range(4)])
     first = table([(f"[{n // 2 * 2}, {n // 2 * 2 + 1}]", "abcd"[n], "flu") for n in range(4)])
     second = table([("[1, 2]" if n in (1, 2) else "{0, 3}", "abcd"[n], "flu") for n in range(4)])

@@ -1,4 +1,4 @@
-"""Successive releases of one table, followed by somebody who waits."""
+"""Successive releases of one table, followed by an adversary who waits."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def test_values_that_vanish_around_a_person_who_stays_reveal_theirs():
     first, second, known = opened(FIRST, later, people)
     (found,) = find_republication([known], [first, second], on=ON, sensitive=["ill"])
     assert (found.claimed, found.correct, found.rate, found.baseline) == (1, 1, 0.5, 0.0)
-    assert found.details["told_after_each"] == [0.0, 0.5]
+    assert found.details["disclosed_after_each"] == [0.0, 0.5]
     assert found.details["candidates_after_each"] == [2.5, 1.5]
     invariance = found.details["m_invariance"]
     assert invariance["holds"] is False
@@ -115,7 +115,7 @@ def test_several_tables_of_people_need_a_name():
 def test_a_name_must_distinguish_people():
     people = {"name": ["ann", "ann"], "age": [25, 26]}
     first, second, known, later = opened(FIRST, FIRST, people, people)
-    with pytest.raises(WrongUsage, match="apart"):
+    with pytest.raises(WrongUsage, match="distinguish"):
         find_republication([known, later], [first, second], on=ON, sensitive=["ill"], name="name")
 
 

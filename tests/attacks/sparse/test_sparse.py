@@ -55,8 +55,8 @@ def make_world(
         }
     )
     targets = np.concatenate([np.arange(100), np.arange(inside, people)])
-    told = movies[targets, :known].copy()
-    told[:, :wrong] = chance.integers(0, items, (len(targets), wrong))
+    known_movies = movies[targets, :known].copy()
+    known_movies[:, :wrong] = chance.integers(0, items, (len(targets), wrong))
     off = chance.integers(-days, days + 1, (len(targets), known))
     truth = np.where(targets < inside, targets + 7000, -1)
     return World(
@@ -64,7 +64,7 @@ def make_world(
         pa.table(
             {
                 "user": np.repeat([f"blog{n}" for n in targets], known),
-                "movie": [f"{n}" for n in told.ravel()],
+                "movie": [f"{n}" for n in known_movies.ravel()],
                 "rating": ratings[targets, :known].ravel(),
                 "day": (dates[targets, :known] + off).ravel(),
                 "truth": pa.array(np.repeat(truth, known), mask=np.repeat(truth < 0, known)),
@@ -286,6 +286,6 @@ def test_wrong_words_are_refused():
     with pytest.raises(EmptySource):
         attacked(World(world.release.slice(0, 0), world.known))
     with pytest.raises(
-        WrongUsage, match="Nobody has 99 different rows; the most of one person are 25"
+        WrongUsage, match="No person has 99 different rows; the most of one person are 25"
     ):
         find_unicity(open_table(world.release), PARTS, points=[99], chance=np.random.default_rng(0))

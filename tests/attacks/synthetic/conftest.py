@@ -42,7 +42,7 @@ def control() -> Any:
 
 @pytest.fixture(scope="session")
 def population() -> Any:
-    """Drawn from the population itself: as good as synthetic data can be, and nobody's copy."""
+    """Drawn from the population itself: as good as synthetic data can be, and no copy of anyone."""
     return draw_people(np.random.default_rng(3), ROWS)
 
 

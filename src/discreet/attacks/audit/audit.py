@@ -120,7 +120,7 @@ def audit_mechanism(
 ) -> Finding:
     """Return whether a mechanism can be caught on some pair of neighboring inputs.
 
-    Each pair is screened by few runs; those that tell most are run anew, many times, so that the
+    Each pair is screened by few runs; the most promising are run anew, many times, so that the
     search cannot flatter. An error of the mechanism is an output.
 
     Args:
@@ -185,7 +185,7 @@ def with_sessions(
 ) -> Finding:
     """Return the finding with what new sessions of the mechanism on one input showed.
 
-    Outputs that are the same in every session are known to whoever starts one; they refute any claim.
+    Outputs that are the same in every session are known to anyone who starts one; they refute any claim.
     """
     outputs_seen = [session for session in sessions if session]
     is_alike = len(outputs_seen) > 1 and are_sessions_alike(
@@ -205,7 +205,7 @@ def _select_promising_pairs(
     runs: int,
     scale: float | None,
 ) -> list[NeighborPair]:
-    """Return the pairs whose few runs tell most; no claim is made from those."""
+    """Return the pairs whose few runs differ most; no claim is made from those runs."""
     every = list(pairs)
     if len(every) <= KEPT:
         return every

@@ -12,9 +12,9 @@ from discreet.attacks.intervals import clopper_pearson
 
 Counts = tuple[NDArray[np.int64], ...]
 
-# The chance of a false alarm where nobody says one.
+# The chance of a false alarm where the caller gives none.
 ALPHA = 1e-7
-# What is told apart fewer than this often cannot be divided into a choice and a test.
+# Inputs that are distinguished fewer times than this cannot be divided into a choice and a test.
 LEAST_RUNS = 8
 
 
@@ -24,7 +24,7 @@ def epsilon_lower_bound(
     """Return a lower bound of epsilon that is too large with a chance of at most `alpha`.
 
     The outputs of many runs on either input are compared, each a number or a label. One half of the
-    runs chooses the set of outputs that tells the inputs apart best, a threshold or the most telling
+    runs chooses the set of outputs that best distinguishes the inputs, a threshold or the most revealing
     ones; the other half bounds its two chances (Clopper & Pearson 1934), so that the choice cannot
     flatter. Runs of one input are in no particular order.
 
@@ -57,16 +57,16 @@ def _lower_bound(likely: NDArray[Any], unlikely: NDArray[Any], delta: float, alp
 
 
 def _best_event(first: Counts, second: Counts, delta: float) -> NDArray[np.int64]:
-    """Return the outputs whose bound is the largest: the most telling ones, or one end of them all.
+    """Return the outputs whose bound is the largest: the most revealing ones, or one end of them all.
 
-    `first` says which are telling, `second` how many of them to take: rare outputs that were seen by
+    `first` says which are revealing, `second` how many of them to take: rare outputs that were seen by
     chance would look best in the counts that ordered them.
     """
     upward = np.arange(first[0].size)
-    telling = np.argsort(-(first[0] + 0.5) / (first[1] + 0.5), kind="stable")
+    revealing = np.argsort(-(first[0] + 0.5) / (first[1] + 0.5), kind="stable")
     ends = np.arange(0, upward.size, max(1, upward.size // 100))
     found: list[tuple[float, NDArray[np.int64]]] = []
-    for order in (upward, upward[::-1], telling):
+    for order in (upward, upward[::-1], revealing):
         hits, misses = (np.cumsum(part[order]) for part in second)
         scores = _score_events((hits[ends], int(hits[-1])), (misses[ends], int(misses[-1])), delta)
         best = int(np.argmax(scores))

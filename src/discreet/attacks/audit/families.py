@@ -22,7 +22,7 @@ REMEDY = (
 def attack_family(
     *, epsilon: Fraction, size: int, trials: int = TRIALS, chance: np.random.Generator
 ) -> Finding:
-    """Return how well one noisy count tells whether a family of `size` has the secret they share.
+    """Return how well one noisy count reveals whether a family of `size` has the secret they share.
 
     The noise is made for one person. The guarantee for all of them is size · epsilon (group privacy;
     Dwork & Roth 2014, theorem 2.2), and the best guess comes near to it.

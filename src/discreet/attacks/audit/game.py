@@ -121,7 +121,7 @@ def distinguish_neighbors(
                 verdict=(
                     f"Of {one.played:,} outputs of {mechanism} the best guess at which of two neighbors "
                     f"they came from is wrong {one.error:.4f} of the time; at epsilon "
-                    f"{float(epsilon):g} nobody is wrong less than {describe_lowest_error(float(epsilon))}."
+                    f"{float(epsilon):g} no guess is wrong less often than {describe_lowest_error(float(epsilon))}."
                 ),
                 targets=one.played,
                 exposed=one.right,
@@ -144,7 +144,9 @@ def _guess_from_response(
 
     del chance
     if size != 1:
-        raise WrongUsage("In randomized response everybody answers for one.")
+        raise WrongUsage(
+            "In randomized response each person answers alone: the size of a group is 1."
+        )
     answers = np.full(runs, value)
     return randomize_among(answers, k=2, truth=truth_for(epsilon))[0] == 1
 
@@ -161,7 +163,7 @@ def _guess_from_geometric(
 def _guess_from_laplace(
     value: int, runs: int, epsilon: Fraction, chance: np.random.Generator, size: int
 ) -> NDArray[np.bool_]:
-    # Nobody's data is behind this noise: continuous noise is only played with.
+    # No data are behind this noise, so that continuous noise is harmless here.
     return _guess_nearer_input(value + chance.laplace(0, 1 / float(epsilon), runs), size, chance)
 
 

@@ -1,4 +1,4 @@
-"""Neighboring inputs that a wrong mechanism would betray: extremes, edges, gaps and overflows."""
+"""Neighboring inputs that expose a wrong mechanism: extremes, edges, gaps and overflows."""
 
 from __future__ import annotations
 
@@ -70,7 +70,9 @@ def neighboring_tables(table: Any) -> Iterator[NeighborPair]:
     nothing = pa.table({field.name: pa.nulls(1, field.type) for field in table.schema})
     yield NeighborPair("the table and a row of gaps", table, pa.concat_tables([table, nothing]))
     if rows:
-        yield NeighborPair("the table's first row and nobody", table.slice(0, 1), table.slice(0, 0))
+        yield NeighborPair(
+            "the table's first row and an empty table", table.slice(0, 1), table.slice(0, 0)
+        )
 
 
 def _find_extremes(values: Sequence[Any]) -> dict[str, int]:

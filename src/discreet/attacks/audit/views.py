@@ -1,4 +1,4 @@
-"""Ways to look at outputs: any that tells inputs apart by more than e^epsilon refutes the claim."""
+"""Views of outputs: any that distinguishes inputs by more than e^epsilon refutes the claim."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def lowest_bits(values: NDArray[np.float64]) -> NDArray[np.int64]:
     """Return the exponent of the lowest bit that is set in each float.
 
     Noise that is drawn as a float near 0 has bits that are lost when 1 is added to it: whether they
-    are there tells the inputs apart (Mironov 2012).
+    are there distinguishes the inputs (Mironov 2012).
 
     >>> lowest_bits(np.array([1.0, 0.75, 1 + 2**-52])).tolist()
     [0, -2, -52]
@@ -106,7 +106,7 @@ def _exact_logarithms(drawn: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _views_of_rows(runs: Runs) -> Iterator[View]:
-    """Yield each column, and a direction that a third of the runs says tells the inputs apart."""
+    """Yield each column, and a direction that distinguishes the inputs in a third of the runs."""
     for place in range(runs.first.shape[1]):
         yield "values", runs.first[:, place], runs.second[:, place]
     third = min(len(runs.first), len(runs.second)) // 3

@@ -8,7 +8,7 @@ from enum import StrEnum
 from fractions import Fraction
 from typing import TypeAlias
 
-# Which values of which variables, by their places: {0: (3, 4), 2: (1,)}. Empty: everybody.
+# Which values of which variables, by their places: {0: (3, 4), 2: (1,)}. Empty: everyone.
 Where: TypeAlias = Mapping[int, tuple[int, ...]]
 # A record: the place of its value of each variable.
 Cell: TypeAlias = tuple[int, ...]
@@ -108,7 +108,7 @@ class CensusBlock:
         )
 
     def spell(self, cell: Cell) -> str:
-        """Return a record as people write it: for the custodian's eyes only."""
+        """Return a record as people write it: for the custodian only."""
         return ", ".join(
             f"{variable.name} {variable.values[place]}"
             for variable, place in zip(self.variables, cell, strict=True)

@@ -1,4 +1,4 @@
-"""What a solver is told: unknown people, and published numbers as conditions on them."""
+"""The solver's input: unknown people, and published numbers as conditions on them."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ def read_block(path: Path | str) -> CensusBlock:
 
     Raises:
         SourceNotFound: There is no such file.
-        WrongUsage: The file has faults; every one of them is told, with its line.
+        WrongUsage: The file has faults; every one of them is reported, with its line.
     """
     path = Path(path)
     try:
@@ -172,7 +172,7 @@ class _BlockReader:
             if name not in OWN_KEYS:
                 facts += self._read_statistics(name, statistics, (*place, name), count)
         if facts and count.high == 0:
-            self.fault(place, "a group of nobody has no mean or median. Leave it out.")
+            self.fault(place, "an empty group has no mean or median. Leave it out.")
         if facts:
             count = CountRange(max(1, count.low), max(1, count.high))
         return CensusGroup(where, count, tuple(facts))

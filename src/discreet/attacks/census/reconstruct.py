@@ -31,7 +31,7 @@ def reconstruct_block(
     """Return how many records of a block follow from what was published of it.
 
     A record is exposed when it is in every table of people that has the statistics. With `truth`, the
-    people themselves, it is also told how many records are right.
+    people themselves, the finding also says how many records are right.
 
     >>> import pyarrow
     >>> from discreet.attacks.census.marginals import tabulate_marginals
@@ -88,34 +88,34 @@ def _count_correct(claimed: Counter[Cell], people: Counter[Cell | None]) -> int:
 
 
 def _word_verdict(block: CensusBlock, found: Solved, most: int) -> str:
-    everybody = format_count(block.people, "person", "people")
+    people = format_count(block.people, "person", "people")
     certain = found.certain.total()
     many = len(found.tables)
     if not many and found.is_complete:
         return (
-            f"No table of {everybody} has these statistics: they contradict each other, as noise, "
+            f"No table of {people} has these statistics: they contradict each other, as noise, "
             "swapped records or a slip make them."
         )
     if not many:
-        return f"No table of {everybody} was found in the time given: nothing is proved."
+        return f"No table of {people} was found in the time given: nothing is proved."
     if found.is_complete and many == 1:
         return (
-            f"Exactly one table of {everybody} has these statistics: every record follows from them, "
+            f"Exactly one table of {people} has these statistics: every record follows from them, "
             "up to order."
         )
     if found.is_complete:
         return (
-            f"{many:,} tables of {everybody} have these statistics; {certain:,} of the "
+            f"{many:,} tables of {people} have these statistics; {certain:,} of the "
             f"{block.people:,} records are in all of them."
         )
     least = f"More than {many:,}" if many >= most else f"At least {many:,}"
     if not found.is_settled:
         return (
-            f"{least} tables of {everybody} have these statistics; at least {certain:,} of the "
+            f"{least} tables of {people} have these statistics; at least {certain:,} of the "
             f"{block.people:,} records are in all of them, and more could not be settled in time."
         )
     return (
-        f"{least} tables of {everybody} have these statistics; {certain:,} of the {block.people:,} "
+        f"{least} tables of {people} have these statistics; {certain:,} of the {block.people:,} "
         "records are proved to be in all of them."
     )
 

@@ -61,8 +61,8 @@ def solve_block(
     tables, status = search.list_tables(most)
     is_complete = status in ("optimal", "infeasible")
     if not tables:
-        nobody: People = Counter()
-        return Solved(unknown.name, (), is_complete, nobody, nobody, 0, is_complete)
+        no_people: People = Counter()
+        return Solved(unknown.name, (), is_complete, no_people, no_people, 0, is_complete)
     if is_complete:
         common = _common_records(tables)
         guaranteed = min((tables[0] & other).total() for other in tables)
@@ -157,7 +157,7 @@ class _SolutionSearch:
     def _prove_one_by_one(self, possible: People) -> tuple[People, People]:
         certain: People = Counter()
         for cell in list(possible):
-            # Another record's counterexample may have told about this one already.
+            # Another record's counterexample may have decided this one already.
             if cell not in possible:
                 continue
             model = self.unknown.model.clone()

@@ -1,1 +1,1 @@
-"""What the classes of one release tell about sensitive columns."""
+"""What the classes of one release reveal about sensitive columns."""

@@ -40,7 +40,7 @@ def rule_out(groups: ClassHistograms, m: int) -> Narrowed:
     """Return how sure an adversary gets who rules out `m` values that are not the person's.
 
     For counts r1 ≥ r2 ≥ … of n people the class's worst case is r1 / (n - (r2 + … + r_{m+1})), and
-    somebody with the value of count r is told with r / (n - the m largest others)
+    a person with the value of count r is inferred with r / (n - the m largest others)
     (Machanavajjhala et al. 2006, section 3).
 
     >>> from discreet.measure.classes import ClassHistograms
@@ -53,7 +53,7 @@ def rule_out(groups: ClassHistograms, m: int) -> Narrowed:
     counts, first = groups.counts[order], np.repeat(groups.first, groups.lengths)
     place = np.arange(len(counts)) - first
     top, more = (_sum_by_class(groups, np.where(place < depth, counts, 0)) for depth in (m, m + 1))
-    # Whoever has one of the m most frequent values leaves room for the next.
+    # For a person with one of the m most frequent values the next one is ruled out.
     ruled_out = np.where(place < m, more[groups.owners] - counts, top[groups.owners])
     # With several values per person what is left may seem fewer than have the value.
     left = np.maximum(groups.sizes[groups.owners] - ruled_out, counts)
@@ -71,7 +71,7 @@ def find_background(
     prior: ClassHistograms | None = None,
     knows: str | None = None,
 ) -> Finding:
-    """Return who is told by an adversary that can rule out some values for each person.
+    """Return whose value an adversary infers that can rule out some values for each person.
 
     Args:
         histogram: The release, without the rows that contradict what the adversary `knows`.
@@ -82,8 +82,8 @@ def find_background(
         knows: What else it knows, in words.
     """
     narrowed = rule_out(histogram.groups, rules_out)
-    is_told = narrowed.of_entry >= sure - TOLERANCE
-    exposed = histogram.people_with(is_told)
+    is_exposed = narrowed.of_entry >= sure - TOLERANCE
+    exposed = histogram.people_with(is_exposed)
     believed = histogram.whole if prior is None else prior
     knowing = _word_knowledge(histogram, rules_out, knows)
     return make_finding(
@@ -93,7 +93,7 @@ def find_background(
         targets=histogram.people,
         exposed=exposed,
         correct=exposed,
-        certainty=_mean_certainty(histogram, narrowed, is_told),
+        certainty=_mean_certainty(histogram, narrowed, is_exposed),
         baseline=_exposed_share(believed, rules_out, sure, histogram.people),
         knowledge=f"A person's {histogram.known}, that the person is in the table, and {knowing}.",
         remedy=f"Recursive (c, l)-diversity for {histogram.label} with l of {rules_out + 2} or more, or "
@@ -131,7 +131,7 @@ def find_all(
     if not seen.subject.sensitive:
         raise WrongUsage("Every sensitive column is known already: nothing is left to learn.")
     classes = read_classes(seen)
-    # Without the quasi-identifiers, what is known may tell as much: that is no breach.
+    # Without the quasi-identifiers, the knowledge may reveal as much: that is no breach.
     priors: Sequence[ClassHistograms | None] = [None] * len(classes.columns)
     if known.columns:
         only = read_classes(knowing_only(seen, known))
@@ -145,7 +145,7 @@ def find_all(
 def find_one(
     bound: RoleBinding, person: Mapping[str, str], *, knows: Sequence[str] = (), sure: float = SURE
 ) -> tuple[Finding, ...]:
-    """Return what the release and this knowledge tell about one person, by sensitive column."""
+    """Return what the release and this knowledge reveal about one person, by sensitive column."""
     known = read_knowledge(knows, bound.subject.table)
     if missing := [name for name in known.columns if name not in person]:
         raise WrongUsage(
@@ -170,8 +170,8 @@ def _measure_depth(histogram: SensitiveHistogram, m: int, sure: float) -> dict[s
 
 
 def _exposed_share(groups: ClassHistograms, m: int, sure: float, people: int) -> float:
-    is_told = rule_out(groups, m).of_entry >= sure - TOLERANCE
-    return min(1.0, float(groups.counts[is_told].sum()) / max(people, 1))
+    is_exposed = rule_out(groups, m).of_entry >= sure - TOLERANCE
+    return min(1.0, float(groups.counts[is_exposed].sum()) / max(people, 1))
 
 
 def _mean_certainty(
@@ -194,7 +194,7 @@ def _word_verdict(histogram: SensitiveHistogram, exposed: int, *, sure: float, k
     if not exposed:
         return (
             f"Knowing {histogram.known}, and {knowing}, the adversary is at least {format_percent(sure)} sure of "
-            f"nobody's {histogram.label}."
+            f"no one's {histogram.label}."
         )
     return (
         f"Knowing {histogram.known}, and {knowing}, the adversary is at least {format_percent(sure)} sure of the "
@@ -213,7 +213,7 @@ def _build_example(histogram: SensitiveHistogram, narrowed: Narrowed) -> tuple[s
     left = round(count / float(narrowed.of_class[place]))
     return (
         (
-            f"Somebody has {histogram.describe(place)}: {size:,} people fit, {count:,} of them with "
+            f"A person has {histogram.describe(place)}: {size:,} people fit, {count:,} of them with "
             f"{histogram.label} {histogram.values([int(groups.codes[best])])[0]}."
         ),
         f"What the adversary rules out leaves {left:,}: it is {format_percent(count / left)} sure.",

@@ -1,4 +1,4 @@
-"""What the classes of a release tell about sensitive columns, each alone and all at once."""
+"""What the classes of a release reveal about sensitive columns, each alone and all at once."""
 
 from __future__ import annotations
 
@@ -117,13 +117,13 @@ class SensitiveHistogram:
         return int(found["people"][0].as_py())
 
     def describe(self, place: int) -> str:
-        """Return the quasi-identifiers of the class at `place`, for its custodian's eyes only."""
+        """Return the quasi-identifiers of the class at `place`, for the custodian only."""
         keys, sizes = self.groups.keys[place : place + 1], self.groups.sizes[place : place + 1]
         view = describe_classes(self.cells, keys, sizes.tolist(), [None])[0]
         return ", ".join(f"{name} {_value_text(value)}" for name, value in view.values.items())
 
     def values(self, codes: Sequence[int]) -> list[str]:
-        """Return the values behind codes as text, for their custodian's eyes only."""
+        """Return the values behind codes as text, for the custodian only."""
         engine = self.cells.subject.table.engine
         columns = [
             self.cells.sensitive[index].values(engine, self.tuples[list(codes), at].tolist())
@@ -134,7 +134,7 @@ class SensitiveHistogram:
 
 @dataclass(frozen=True)
 class Classes:
-    """A release's classes: what they tell about each sensitive column, and about all as one."""
+    """A release's classes: what they reveal about each sensitive column, and about all as one."""
 
     bound: RoleBinding
     columns: tuple[SensitiveHistogram, ...]
@@ -194,7 +194,7 @@ def opened_release(  # noqa: PLR0913 -- how a source is read, and who plays whic
 
 
 def read_classes(bound: RoleBinding) -> Classes:
-    """Return what the classes of a release tell, from one GROUP BY on its engine.
+    """Return what the classes of a release reveal, from one GROUP BY on its engine.
 
     Raises:
         WrongUsage: No sensitive column is named.
@@ -214,7 +214,7 @@ def read_classes(bound: RoleBinding) -> Classes:
         )
     cells = group_cells(subject, keeps_groups=True, keeps_suppressed=True)
     if cells.rows == 0:
-        raise EmptySource(f"{subject.table.label} has a header but no rows: nobody is in it.")
+        raise EmptySource(f"{subject.table.label} has a header but no rows.")
     people = _count_units(cells)
     columns = tuple(
         _column_histogram(cells, bound, index, people) for index in range(len(subject.sensitive))

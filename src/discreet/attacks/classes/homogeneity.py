@@ -1,4 +1,4 @@
-"""Homogeneity: a class in which all share one value tells it about everybody in it."""
+"""Homogeneity: a class in which all share one value reveals it for everyone in it."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
 
 def find_homogeneity(histogram: SensitiveHistogram) -> Finding:
-    """Return who is in a class where everybody has the same value: r1 = n.
+    """Return who is in a class where everyone has the same value: r1 = n.
 
-    A missing value is unknown: it may be the same. The baseline is 1 where the whole release has one value, which no class can tell better.
+    A missing value is unknown: it may be the same. The baseline is 1 where the whole release has one value, which no class can improve on.
 
     >>> import pyarrow as pa
     >>> from discreet.attacks.classes.histograms import opened_release, read_classes
@@ -58,7 +58,7 @@ def find_homogeneity(histogram: SensitiveHistogram) -> Finding:
 
 
 def _drop_absent_values(whole: ClassHistograms) -> ClassHistograms:
-    """Return the release as one class, without the values that nobody has."""
+    """Return the release as one class, without the values that no one has."""
     held = whole.counts > 0
     ends = np.array([0, int(held.sum())])
     return ClassHistograms(whole.keys, ends, whole.codes[held], whole.counts[held], whole.sizes)
@@ -86,11 +86,11 @@ def _word_verdict(histogram: SensitiveHistogram, exposed: int) -> str:
         known = groups if missing is None else groups.known(missing)[0]
         fewest = int(known.lengths.min()) if len(known) else 0
         return (
-            f"Nobody's {histogram.label} follows from {histogram.known} alone: each class has "
+            f"No person's {histogram.label} follows from {histogram.known} alone: each class has "
             f"{format_count(fewest, 'value', 'values')} or more."
         )
     return (
-        f"The {histogram.label} of {word_people_share(histogram, exposed)} follows from {histogram.known}: everybody in "
+        f"The {histogram.label} of {word_people_share(histogram, exposed)} follows from {histogram.known}: everyone in "
         "their class has the same."
     )
 
@@ -123,14 +123,14 @@ def _build_example(histogram: SensitiveHistogram, chosen: NDArray[np.bool_]) -> 
     size = int(histogram.groups.sizes[place])
     if histogram.cells.subject.unit is not None:
         return (
-            f"Somebody has {histogram.describe(place)}.",
+            f"A person has {histogram.describe(place)}.",
             (
                 f"The release has {format_count(size, 'person', 'people')} who fit, and all have "
                 f"{histogram.label} {value} in one of their rows: the person has it, too."
             ),
         )
     return (
-        f"Somebody has {histogram.describe(place)}.",
+        f"A person has {histogram.describe(place)}.",
         (
             f"The release has {format_count(size, 'row', 'rows')} that fit, "
             f"{'with' if size == 1 else 'all with'} {histogram.label} {value}: that is the person's."

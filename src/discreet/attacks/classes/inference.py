@@ -24,10 +24,10 @@ SURE = 0.9
 
 
 def find_inference(histogram: SensitiveHistogram, *, sure: float = SURE) -> Finding:
-    """Return who is guessed right by an adversary that speaks only when `sure`.
+    """Return who is guessed right by an adversary that claims only when `sure`.
 
     In each class it guesses the most frequent value. The baseline is the same adversary without the
-    quasi-identifiers: it is sure only where one value is nearly everybody's.
+    quasi-identifiers: it is sure only where nearly everyone has one value.
 
     >>> import pyarrow as pa
     >>> from discreet.attacks.classes.histograms import opened_release, read_classes
@@ -93,9 +93,9 @@ def _guessed_entries(groups: ClassHistograms) -> NDArray[np.bool_]:
 
 def _word_verdict(histogram: SensitiveHistogram, *, sure: float, claimed: int, correct: int) -> str:
     if not claimed:
-        return f"From {histogram.known} nobody's {histogram.label} can be told with {format_percent(sure)} or more."
+        return f"From {histogram.known} no person's {histogram.label} can be inferred with {format_percent(sure)} or more."
     return (
-        f"From {histogram.known} the adversary tells the {histogram.label} of {word_people_share(histogram, claimed)}, at "
+        f"From {histogram.known} the adversary infers the {histogram.label} of {word_people_share(histogram, claimed)}, at "
         f"least {format_percent(sure)} sure of each, and is right about {correct:,}."
     )
 
@@ -110,7 +110,7 @@ def _build_example(histogram: SensitiveHistogram, chances: NDArray[np.float64]) 
     code, count = int(groups.codes[entry]), int(groups.counts[entry])
     prior = float(histogram.whole.counts[code] / histogram.people)
     return (
-        f"Somebody has {histogram.describe(place)}: {int(groups.sizes[place]):,} people fit.",
+        f"A person has {histogram.describe(place)}: {int(groups.sizes[place]):,} people fit.",
         (
             f"{count:,} of them have {histogram.label} {histogram.values([code])[0]}: the adversary's belief goes "
             f"from {format_percent(prior)} to {format_percent(float(chances[place]))}."

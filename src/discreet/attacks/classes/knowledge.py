@@ -68,7 +68,7 @@ def read_knowledge(texts: Sequence[str], table: Table) -> Knowledge:
 
 
 def with_knowledge(bound: RoleBinding, known: Knowledge) -> RoleBinding:
-    """Return the release as somebody sees it who knows this about the person sought.
+    """Return the release as seen by an adversary who knows this about the person sought.
 
     Rows that contradict a condition are gone: they are not the person's. A condition about a missing
     value is not contradicted. Known columns are among those that make classes.
@@ -90,7 +90,7 @@ def with_knowledge(bound: RoleBinding, known: Knowledge) -> RoleBinding:
 
 
 def knowing_only(bound: RoleBinding, known: Knowledge) -> RoleBinding:
-    """Return the same release for somebody who knows the columns and not the quasi-identifiers."""
+    """Return the same release for an adversary who knows the columns and not the quasi-identifiers."""
     columns = tuple(require_column(bound.subject.table, name) for name in known.columns)
     return replace(bound, subject=replace(bound.subject, quasi=columns))
 

@@ -21,7 +21,7 @@ from discreet.measure.roles import RoleBinding, require_column
 
 @dataclass(frozen=True)
 class PersonBelief:
-    """What comes into question for one person, by a sensitive column: for the custodian's eyes only.
+    """What comes into question for one person, by a sensitive column: for the custodian only.
 
     Attributes:
         column: The sensitive column.
@@ -37,7 +37,7 @@ class PersonBelief:
 
 
 def infer_beliefs(bound: RoleBinding, person: Mapping[str, str]) -> tuple[PersonBelief, ...]:
-    """Return what a release tells about somebody with these values, by sensitive column.
+    """Return what a release reveals about a person with these values, by sensitive column.
 
     Every row whose labels may stand for the values may be the person's, each as likely as another.
 
@@ -79,7 +79,7 @@ def find_person(
     sure: float = SURE,
     knows: str | None = None,
 ) -> tuple[Finding, ...]:
-    """Return whether a release tells one person's sensitive values, by column.
+    """Return whether a release reveals one person's sensitive values, by column.
 
     Args:
         bound: The release; without the rows that contradict what the adversary `knows`.

@@ -1,4 +1,4 @@
-"""Similarity: values that differ and mean nearly the same tell nearly as much as one value."""
+"""Similarity: values that differ and mean nearly the same reveal nearly as much as one value."""
 
 from __future__ import annotations
 
@@ -111,11 +111,11 @@ def _build_finding(
     groups = histogram.groups
     exposed = histogram.people_in(chosen)
     same = histogram.people_in(groups.largest == groups.sizes)
-    who = f"{word_people_share(histogram, exposed)} are" if exposed else "Nobody is"
+    who = f"{word_people_share(histogram, exposed)} are" if exposed else "No one is"
     return make_finding(
         "similarity",
         target=histogram.target,
-        verdict=f"{who} in a class where everybody has {what}.",
+        verdict=f"{who} in a class where everyone has {what}.",
         targets=histogram.people,
         exposed=exposed,
         correct=exposed,
@@ -205,6 +205,6 @@ def _build_example(histogram: SensitiveHistogram, chosen: NDArray[np.bool_]) -> 
     shown = ", ".join(histogram.values(codes[:5])) + (", …" if len(codes) > 5 else "")
     people = format_count(int(groups.sizes[place]), "person fits", "people fit")
     return (
-        f"Somebody has {histogram.describe(place)}: {people}.",
+        f"A person has {histogram.describe(place)}: {people}.",
         f"Their {histogram.label} is one of {shown}: whichever it is, the adversary knows what matters.",
     )

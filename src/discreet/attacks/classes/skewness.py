@@ -107,7 +107,7 @@ def _word_verdict(
     t = f"the class farthest from the whole table is {farthest.max(initial=0.0):.3g} away (t)"
     points = f"{100 * shift:.3g} points or more"
     if not exposed:
-        return f"Knowing {histogram.known} raises the belief in nobody's true {histogram.label} by {points}; {t}."
+        return f"Knowing {histogram.known} raises the belief in no person's true {histogram.label} by {points}; {t}."
     return (
         f"Knowing {histogram.known} raises the belief in the true {histogram.label} of "
         f"{word_people_share(histogram, exposed)} by {points}; {t}."

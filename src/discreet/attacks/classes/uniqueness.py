@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 def find_uniqueness(joint: JointUniqueness, *, target: str) -> Finding:
     """Return who is alone on the published columns, all but one sensitive column that is learned.
 
-    Classes are made of quasi-identifiers only: whoever knows a few of the other columns may single
+    Classes are made of quasi-identifiers only: an adversary who knows a few of the other columns may single
     out a person in a class of any size.
     """
     known = format_count(joint.columns - (joint.secret is not None), "column", "columns")

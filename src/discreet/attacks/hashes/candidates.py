@@ -1,4 +1,4 @@
-"""Guesses an adversary would hash: patterns, lists, what it knows, and what everybody tries."""
+"""Guesses an adversary would hash: patterns, lists, what it knows, and the usual guesses."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from discreet.measure.profile.forms import ValueForm, forms_of
 from discreet.measure.values import distinct_values
 from discreet.policy.hierarchies.values import text_of
 
-# What stands where nobody had a value, and then was hashed with the rest.
+# Placeholders for missing values, which were hashed with the rest.
 DEFAULTS = ("", "0", "1", "-", "n/a", "N/A", "NA", "NULL", "null", "None", "unknown", "test")
 _DATE_FORMS = ("%Y-%m-%d", "%d.%m.%Y", "%m/%d/%Y", "%d/%m/%Y", "%Y%m%d")
 _YEARS = ("1900-01-01", "2031-01-01")

@@ -35,8 +35,8 @@ from discreet.policy.hierarchies.values import text_of
 LIMIT = 200_000_000  # guesses: minutes of work
 FORMS_LIMIT = 20_000_000
 _KEYED = (
-    "Keyed pseudonyms (`discreet deidentify --method pseudonymize`) or random tokens: nobody can "
-    "hash a guess without the key. Equal pseudonyms still tell which rows belong together."
+    "Keyed pseudonyms (`discreet deidentify --method pseudonymize`) or random tokens: no one can "
+    "hash a guess without the key. Equal pseudonyms still reveal which rows belong together."
 )
 
 
@@ -143,7 +143,7 @@ def usual_guesses(
     skip: Sequence[str] = (),
     forms_limit: int = FORMS_LIMIT,
 ) -> tuple[Guesses, ...]:
-    """Return what an adversary tries who was told nothing about the hash."""
+    """Return what an adversary tries who knows nothing about the hash."""
     own = candidates.from_table(table, skip=skip)
     theirs = [each for other in known for each in candidates.from_table(other)]
     forms = [each for other in known for each in candidates.from_forms(other, limit=forms_limit)]
@@ -246,7 +246,7 @@ def _build_finding(
 
 
 def _count_equal_pseudonyms(read: Pseudonyms) -> dict[str, int]:
-    """Return what equal pseudonyms give away, key or not: which rows belong together."""
+    """Return what equal pseudonyms reveal, with or without a key: which rows belong together."""
     again = read.rows > 1
     return {
         "pseudonyms_with_several_rows": int(again.sum()),
@@ -328,7 +328,7 @@ def _counted_through(read: Pseudonyms) -> Finding | None:
         "dictionary",
         target=read.label,
         verdict=(
-            f"Column '{name}' counts through from {low:,} to {high:,}: whoever knows the order in "
+            f"Column '{name}' counts through from {low:,} to {high:,}: anyone who knows the order in "
             "which people came, or has another table with these numbers, knows who is who."
         ),
         targets=distinct,

@@ -9,10 +9,10 @@ Numbers = NDArray[np.int64]
 
 
 def assign_links(people: Numbers, rows: Numbers, weights: NDArray[np.float64]) -> Numbers:
-    """Return which pairs are links, so that nobody has two rows and no row two people.
+    """Return which pairs are links, so that no person has two rows and no row two people.
 
     In rounds, a pair becomes a link when its weight is the largest of its person and of its row, and
-    of no other pair of theirs; both are then taken. Whoever has two equally good rows has none: to
+    of no other pair of theirs; both are then taken. A person with two equally good rows has none: to
     choose would be to guess.
 
     >>> assign_links(np.array([0, 0, 1]), np.array([7, 8, 8]), np.array([5.0, 3.0, 4.0])).tolist()

@@ -25,13 +25,13 @@ class CandidateCounts:
     `relation`, on the engine, has `person`, `people`, `candidates` (rows that may be theirs), `crowd`
     (that of their smallest class) and `best` (the chance of their best row, if they are in the
     release). `crowds` has `class` and `crowd`: its rows, or the known people it may stand for, if
-    those are more. A row in a crowd of n is anybody's of them with chance 1/n, so that classes that
+    those are more. A row in a crowd of n belongs to any of them with chance 1/n, so that classes that
     say little weigh little.
 
     Attributes:
         histogram: People by their number of candidates, from 0.
         unique: People with one candidate.
-        linked: People with a row that fits nobody else and is likely theirs: a claim.
+        linked: People with a row that fits no one else and is likely theirs: a claim.
         expected: People that the best guess finds, if all of them are in the release.
         among_rivals: The same, if it is only known that the people of the release are on the list.
         repeated: People of the list who share all their values with another one.
@@ -82,7 +82,7 @@ def count_candidates(located: Located) -> CandidateCounts:
 
 
 def is_linked(of: str) -> exp.Expr:
-    """Return the condition that a person has a row that fits nobody else and is likely theirs."""
+    """Return the condition that a person has a row that fits no one else and is likely theirs."""
     return exp.and_(
         exp.EQ(this=build.column("crowd", of=of), expression=build.number(1)),
         exp.GTE(this=build.column("best", of=of), expression=exp.Literal.number(str(SURE))),
@@ -90,7 +90,7 @@ def is_linked(of: str) -> exp.Expr:
 
 
 def _crowds_query(located: Located) -> exp.Select:
-    """Return the rows of each class that anybody fits, and its crowd."""
+    """Return the rows of each class that anyone fits, and its crowd."""
     rivals = (
         build.select(
             build.alias_as(build.column("class", of="q"), "class"),

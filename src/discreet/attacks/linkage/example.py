@@ -1,4 +1,4 @@
-"""One linked person, step by step, for the custodian's eyes only."""
+"""One linked person, step by step, for the custodian only."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from discreet.sql import build
 if TYPE_CHECKING:
     from discreet.attacks.locating.locate import Located
 
-_MOST = 3  # values of one column that are told
+_MOST = 3  # values of one column that are shown
 
 
 def describe_linked_person(
@@ -28,13 +28,13 @@ def describe_linked_person(
     sensitive: Sequence[str],
     nouns: tuple[str, str],
 ) -> tuple[str, ...]:
-    """Return how the person with the fewest candidates is found, and what that tells."""
+    """Return how the person with the fewest candidates is found, and what that reveals."""
     person = _find_clearest_person(located, candidates)
     if person is None:
         return ()
     known = [mine for mine, _ in located.on]
     values = [f"{column.name} {person[f'k{located.known.index(column.name)}']}" for column in known]
-    who = _find_person_name(located, people, name, int(person["person"])) or "somebody"
+    who = _find_person_name(located, people, name, int(person["person"])) or "a person"
     rows = format_count(int(person["candidates"]), f"{nouns[0]} fits", f"{nouns[1]} fit")
     lines = [
         f"Known: {who} has {', '.join(values)}.",

@@ -165,7 +165,7 @@ def _build_finding(
         claimed=claimed,
         correct=correct,
         knowledge=f"{by} of a person, about as {people.label} lists them; mistakes do no harm.",
-        remedy=f"Publish {join_names(list(joined.on.values()))} coarser or not at all; typos protect nobody.",
+        remedy=f"Publish {join_names(list(joined.on.values()))} coarser or not at all; typos do not protect.",
         baseline=1 / rows,
         control=control,
         certainty=float(links.chances.mean()) if claimed else None,
@@ -224,7 +224,7 @@ def _build_example(
     known = [f"{name} {mine[name][person].as_py()}" for name in joined.on]
     there = [f"{name} {theirs[name][row].as_py()}" for name in joined.on.values()]
     lines = [
-        f"Known: {who or 'somebody'} has {', '.join(known)}.",
+        f"Known: {who or 'a person'} has {', '.join(known)}.",
         f"In {release.label}: {', '.join(there)}; the same person with {format_percent(float(links.chances[index]))}.",
     ]
     lines += [f"{name}: {theirs[name][row].as_py()}." for name in joined.sensitive]

@@ -38,7 +38,7 @@ def link_people(  # noqa: PLR0913 -- what is known, what is wanted, and how it i
 
     A link is claimed where a row fits one person of the list only, and is likely that person's: who
     is alone in a release need not be alone in the population. Labels count for all they may stand
-    for; rows that are suppressed in every column that is joined are nobody's.
+    for; rows that are suppressed in every column that is joined belong to no one.
 
     Args:
         release: The published table, a row per person, unless it has a `unit`.
@@ -46,7 +46,7 @@ def link_people(  # noqa: PLR0913 -- what is known, what is wanted, and how it i
         on: The released column of each known column to join by.
         identity: The known and the released column that say who is who, where the truth is known.
         sensitive: Released columns that the adversary wants to learn.
-        unit: The released column that tells which rows are of one person, such as a pseudonym.
+        unit: The released column that says which rows belong to one person, such as a pseudonym.
         name: The known column that names people, for the example.
         within: By how much numbers, or by how many days dates, may be off, by known column.
         hierarchies: What group names mean, by released column.
@@ -133,17 +133,17 @@ def _word_verdict(
     one, many = nouns
     people, release = located.known.label, located.release.label
     by = join_names([mine.name for mine, _ in located.on])
-    everybody = format_count(candidates.people, "person", "people")
+    counted = format_count(candidates.people, "person", "people")
     if not candidates.linked:
         sizes = [size for size in candidates.histogram if size]
         hidden = (
-            f"whoever fits has at least {format_count(min(sizes), f'candidate {one}', f'candidate {many}')}"
+            f"each person who fits has at least {format_count(min(sizes), f'candidate {one}', f'candidate {many}')}"
             if sizes
             else f"no {one} fits any of them"
         )
-        return f"Nobody of {everybody} in {people} is linked to a {one} of {release} by {by}: {hidden}."
+        return f"None of {counted} in {people} is linked to a {one} of {release} by {by}: {hidden}."
     are = "is" if candidates.linked == 1 else "are"
-    sentence = f"{candidates.linked:,} of {everybody} in {people} {are} linked to one {one} of {release} by {by}"
+    sentence = f"{candidates.linked:,} of {counted} in {people} {are} linked to one {one} of {release} by {by}"
     if checked is None:
         return f"{sentence}."
     return f"{sentence}; {checked.correct:,} of these links are right."
@@ -160,12 +160,12 @@ def _word_remedy(located: Located, candidates: CandidateCounts) -> str:
     names = join_names([theirs.name for _, theirs in located.on])
     if not candidates.linked:
         return (
-            "Nothing more is needed against this list; lists with more columns may tell more. "
-            "What candidates share, homogeneity tells."
+            "Nothing more is needed against this list; lists with more columns may reveal more. "
+            "The attack homogeneity measures what candidates share."
         )
     if located.is_exact:
         return (
-            f"Publish {names} coarser, so that nobody is alone: `discreet anonymize` with k-anonymity "
+            f"Publish {names} coarser, so that no one is unique: `discreet anonymize` with k-anonymity "
             "of 5 or more, or leave columns out."
         )
     return f"Make {names} coarser still, or suppress the rows that are alone: a larger k."

@@ -1,4 +1,4 @@
-"""What candidates tell about sensitive columns, even where nobody is singled out."""
+"""What candidates reveal about sensitive columns, even where no one is singled out."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def learn_sensitive_column(
 ) -> Learned:
     """Return what is learned of the column `member` of the members; NULL is never learned.
 
-    A row in a crowd of n counts 1/n: it is as likely any other's of them.
+    A row in a crowd of n counts 1/n: each of them is equally likely.
     """
     engine = located.known.engine
     each = _values_query(located, candidates, member)

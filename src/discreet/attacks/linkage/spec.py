@@ -49,7 +49,7 @@ def make_linkage_spec(  # noqa: PLR0913 -- the words of the command
         on: Columns of the list, each with `=` and the released column where that has another name.
         sensitive: Released columns to learn; the policy's when not given.
         truth: The column that says who is who on both sides, written as in `on`.
-        unit: The released column that tells whose row it is; the policy's when the release has it.
+        unit: The released column that says whose row it is; the policy's when the release has it.
         name: The list's column of names.
         within: Tolerances such as `admitted=3d` or `age=1`.
 

@@ -1,4 +1,4 @@
-"""Several rows of one person: whoever is found by one row is found with all of them."""
+"""Several rows of one person: a person found by one row is found with all of them."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 def by_unit(located: Located, *, member: int, members: int) -> Located:
     """Return where people are, with people of the release in the place of classes.
 
-    A person of the release is a candidate when one of their rows fits, and then tells what all of
-    their rows tell. Rows without a unit are left out.
+    A person of the release is a candidate when one of their rows fits, and then reveals what all of
+    their rows reveal. Rows without a unit are left out.
 
     Args:
         located: Where known people are, by class.

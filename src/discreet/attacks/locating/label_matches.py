@@ -46,12 +46,12 @@ class LabelMatches:
     stops: NDArray[np.int64]
     generalized: int = 0  # labels that hold more than one value by what they say
     suppressed: int = 0  # labels that hold anything
-    unread: int = 0  # labels that nobody could read, which hold anything as well
+    unread: int = 0  # labels that could not be read, which hold any value as well
     hidden: tuple[int, ...] = ()  # which labels are suppressed
 
     @cached_property
     def cuts(self) -> NDArray[np.int64]:
-        """The places between which no label tells values apart."""
+        """The places between which no label distinguishes values."""
         is_part = (self.starts > 0) | (self.stops < len(self.places))
         return np.unique(np.concatenate([self.starts[is_part], self.stops[is_part]]))
 
@@ -212,7 +212,7 @@ class _LabelMatcher:
             case LabelMembers():
                 return self._member_slices(meaning), "generalized"
             case None:
-                # In a column of words a word means itself, and nobody known has it.
+                # In a column of words a word means itself, and no known person has it.
                 return (
                     ([], "generalized")
                     if self.domain is ComparisonKind.TEXT

@@ -116,7 +116,7 @@ def locate(
         hierarchies: What group names mean, by released column.
         within: By how much numbers, or by how many days dates, may be off, by known column.
 
-        keeps_suppressed: Whether classes whose labels are all suppressed are anybody's, or nobody's.
+        keeps_suppressed: Whether classes whose labels are all suppressed may belong to anyone, or belong to no one.
 
     Raises:
         WrongUsage: A column with a tolerance holds neither numbers nor dates.

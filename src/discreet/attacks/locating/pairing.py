@@ -183,7 +183,7 @@ def _fetch_distinct_values(engine: Engine, relation: exp.Table, name: str) -> Ar
 
 @dataclass(frozen=True)
 class _Places:
-    """Where people and classes are, and whether classes that say nothing are anybody's."""
+    """Where people and classes are, and whether classes that say nothing may belong to anyone."""
 
     engine: Engine
     known: exp.Table
@@ -210,8 +210,8 @@ def _through_labels(
     numbers = found["class"].to_numpy()
     if not places.keeps_suppressed:
         hidden = [np.isin(labels[:, j], one.hidden) for j, one in enumerate(held)]
-        is_told = ~np.all(hidden, axis=0)
-        labels, numbers = labels[is_told], numbers[is_told]
+        says_something = ~np.all(hidden, axis=0)
+        labels, numbers = labels[says_something], numbers[says_something]
     firsts, seconds = match_people(combinations, labels, held)
     matched = engine.load(
         pa.table({"combination": firsts + 1, "class": numbers[seconds]}).to_reader()

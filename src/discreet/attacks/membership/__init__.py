@@ -1,1 +1,1 @@
-"""Whether somebody is among the people behind frequencies or a release."""
+"""Whether a person is among the people behind frequencies or a release."""

@@ -1,4 +1,4 @@
-"""How well scores tell members from others: ranks, hits at few false alarms, and intervals."""
+"""How well scores separate members from others: ranks, hits at few false alarms, and intervals."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Hits:
 
 
 def area_under_curve(scores: NDArray[np.float64], is_member: NDArray[np.bool_]) -> float:
-    """Return the chance that a member scores higher than somebody else; ties count half.
+    """Return the chance that a member scores higher than a non-member; ties count half.
 
     >>> area_under_curve(np.array([3.0, 2.0, 2.0, 1.0]), np.array([True, True, False, False]))
     0.875

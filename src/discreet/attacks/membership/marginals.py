@@ -1,8 +1,8 @@
-"""Published frequencies: what they say about somebody whose values are known.
+"""Published frequencies: what they reveal about a person whose values are known.
 
 Each attribute (a position of the genome, a column) has cells, such as its alleles or values. With the
 share of a cell in the pool, p, and in a reference population, r, a person who has it adds log(p / r)
-to a likelihood ratio; whoever is in the pool has pulled p a little towards themselves (Homer et al.
+to a likelihood ratio; a person in the pool has pulled p a little towards their own value (Homer et al.
 2008; Sankararaman, Obozinski, Jordan & Halperin 2009).
 """
 
@@ -27,7 +27,7 @@ from discreet.sql import build
 Reals: TypeAlias = NDArray[np.float64]
 
 _NUMBERS = (Kind.INTEGER, Kind.DECIMAL, Kind.REAL)
-_UNKNOWN_POOL = 1_000  # people that clip a frequency of 0, where nobody says how many there are
+_UNKNOWN_POOL = 1_000  # people that clip a frequency of 0, where the number is not known
 _BLOCK = 1 << 22  # cells of a matrix at once
 
 
@@ -93,7 +93,7 @@ def read_marginals(published: Table, reference: Table, columns: FrequencyColumns
 
 
 def clip_shares(shares: Reals, people: int | None, draws: int) -> Reals:
-    """Return shares away from 0 and 1: what nobody in the pool has, somebody may still have."""
+    """Return shares away from 0 and 1: what no one in the pool has, another person may still have."""
     least = 0.5 / (draws * (people or _UNKNOWN_POOL) + 1)
     return np.clip(shares, least, 1 - least)
 
@@ -109,7 +109,7 @@ def score_alleles(
     """Return what frequencies say of people, a row of `counts` each, with 0, 1 or 2 per column.
 
     Args:
-        counts: How often each person has each allele; NaN where nobody knows.
+        counts: How often each person has each allele; NaN where unknown.
         pool: The published frequencies.
         reference: Those of a population without the pool.
         sizes: How many people are in the pool and in the reference, where that is known.

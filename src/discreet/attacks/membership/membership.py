@@ -65,7 +65,7 @@ def find_membership(
     columns: FrequencyColumns | None = None,
     people: MembershipAttackOptions | None = None,
 ) -> Finding:
-    """Return who of `known` is told by published frequencies to be among the people behind them.
+    """Return who of `known` can be recognized by published frequencies as one of the people behind them.
 
     Args:
         published: Frequencies of alleles, or of values of attributes, in the pool.
@@ -229,7 +229,7 @@ def _theoretical_power(attributes: int, people: MembershipAttackOptions) -> dict
 
 def _word_verdict(label: str, hits: Hits) -> str:
     return (
-        f"{format_percent(hits.rate)} of {format_count(hits.members, 'person', 'people')} in {label} are told to be "
+        f"{format_percent(hits.rate)} of {format_count(hits.members, 'person', 'people')} in {label} are claimed to be "
         f"in it, and {format_percent(hits.false_rate)} of {hits.others:,} who are not."
     )
 
@@ -250,6 +250,6 @@ def _build_example(
         truth = " It is right." if is_member[best] else " It is wrong."
     fits = (
         f"{who} fits the published frequencies best: log likelihood ratio {scores.ratio[best]:.1f}, "
-        f"{scores.standard[best]:.1f} standard deviations above somebody who is not in the pool.{truth}"
+        f"{scores.standard[best]:.1f} standard deviations above a person who is not in the pool.{truth}"
     )
     return (fits,)

@@ -31,9 +31,9 @@ _REMEDY = (
 
 @dataclass(frozen=True)
 class PresenceChances:
-    """Everybody of a population by what a release says about their being in it.
+    """All people of a population by what a release says about their being in it.
 
-    `people[i]` people have the chance `chances[i]`; `is_member` tells which of them are, if known.
+    `people[i]` people have the chance `chances[i]`; `is_member` says which of them are, if known.
     """
 
     chances: NDArray[np.float64]
@@ -52,7 +52,7 @@ def find_presence(
     hierarchies: Mapping[str, Hierarchy] | None = None,
     sure: float = SURE,
 ) -> Finding:
-    """Return who of a population is told by a release to be in it.
+    """Return who of a population can be claimed, by a release, to be in it.
 
     A class of r rows that n people of the population fit has each of them with chance r / n: where
     all who look alike are in the release, all of them are known to be (Nergiz, Atzori & Clifton
@@ -60,11 +60,11 @@ def find_presence(
 
     Args:
         release: The published table, a row for each person, on the engine of the population.
-        population: Everybody who may be in it, a row for each person.
+        population: All people who may be in it, a row for each person.
         on: The columns both have.
         truth: The population's column that says who is in the release.
         hierarchies: What group names mean, by released column.
-        sure: From which chance on somebody is claimed to be in.
+        sure: From which chance on a person is claimed to be in.
     """
     if not on:
         raise WrongUsage("Say which columns the population shares with the release: --on a,b.")
@@ -95,11 +95,11 @@ def find_presence(
         # A claim is a score above the threshold; chances of exactly `sure` are claimed.
         threshold=float(np.nextafter(sure, -1)),
         expected=None,
-        knowledge=f"{', '.join(on)} of everybody in {population.label}.",
+        knowledge=f"{', '.join(on)} of everyone in {population.label}.",
         remedy=_REMEDY,
         details=details,
         certainty=float(scores[claims].mean()) if claims.any() else None,
-        # Where nearly everybody is in anyway, a claim teaches nothing.
+        # Where nearly everyone is in, a claim reveals nothing.
         baseline=1.0 if prior >= sure else None,
     )
 

@@ -48,7 +48,7 @@ class Averaged:
 
     @property
     def certainty(self) -> float | None:
-        """The chance that 0 and 1 are told apart by the mean: Phi(sqrt(t) / (2 sd))."""
+        """The chance that the mean distinguishes 0 from 1: Phi(sqrt(t) / (2 sd))."""
         if self.mean is None:
             return None
         return 1 - bit_error(self.answers, self.deviation)
@@ -81,7 +81,7 @@ def rewordings(condition: exp.Expr) -> Iterator[exp.Expr]:
     yield exp.not_(exp.not_(condition.copy()))
     number = 1
     while True:
-        # A condition that holds for everybody, which no rule knows from one that does not.
+        # A condition that holds for everyone, which no rule distinguishes from one that does not.
         yield conjunction_of(exp.NEQ(this=_sum(number), expression=build.number(0)), condition)
         number += 1
 
@@ -126,10 +126,10 @@ def average_counts(
             interface.ask(interface.question(counted, other))
             for other in islice(rewordings(condition), repeats)
         ]
-    told = [reply.number for reply in replies if reply.number is not None]
-    if not told:
+    numbers = [reply.number for reply in replies if reply.number is not None]
+    if not numbers:
         return Averaged(None, 0.0, 0)
-    return Averaged(fmean(told), stdev(told) if len(told) > 1 else 0.0, len(told))
+    return Averaged(fmean(numbers), stdev(numbers) if len(numbers) > 1 else 0.0, len(numbers))
 
 
 def average_out(
@@ -141,7 +141,7 @@ def average_out(
     way: Way = "repeated",
     baseline: float | None = None,
 ) -> Finding:
-    """Return for how many people averages tell whether a condition holds; absent ones are a control.
+    """Return for how many people averages reveal whether a condition holds; absent ones are a control.
 
     `truth` of the people is whether it does.
     """
@@ -168,7 +168,7 @@ def average_out(
         # Answers that never change say nothing about their noise.
         certainty=fmean(certainties) if certainties and not is_sticky else None,
         queries=interface.questions - before,
-        knowledge="What tells the person from everybody else, such as the name.",
+        knowledge="What distinguishes the person from everyone else, such as the name.",
         remedy=(
             "Charge each answer to a budget that ends (`discreet ask` does, and repeats the same answer "
             "for nothing). Noise that sticks to the text of a question stops the same words only."
@@ -198,9 +198,9 @@ def _is_right(result: Averaged, person: TargetPerson) -> bool:
 def _word_verdict(found: Finding, interface: Interface) -> str:
     people, repeats = f"{found.targets:,} people", found.details["repeats"]
     if not found.claimed:
-        return f"Means tell nothing about {people}: {_why_refused(interface)}."
+        return f"Means reveal nothing about {people}: {_why_refused(interface)}."
     if found.details["same_answer_each_time"]:
-        return f"The same words get the same answer each time: {repeats:,} repeats tell no more than one."
+        return f"The same words get the same answer each time: {repeats:,} repeats reveal no more than one."
     words = "the same words" if found.details["way"] == "repeated" else "other words each time"
     sure = "" if found.certainty is None else f", and is {format_percent(found.certainty)} sure"
     return (
@@ -220,9 +220,9 @@ def _build_example(
     for person, result in present:
         if result.mean is not None and interface.transcript:
             bit, truth = int(result.mean > 0.5), int(bool(person.truth))
-            told = f"{result.answers:,} answers have the mean {result.mean:.3f}"
+            outcome = f"{result.answers:,} answers have the mean {result.mean:.3f}"
             return (
-                f"{told}, deviation {result.deviation:.3f}: {bit} (the truth is {truth}).",
+                f"{outcome}, deviation {result.deviation:.3f}: {bit} (the truth is {truth}).",
                 f"The last question was {interface.transcript[-1].question}",
             )
     return ()

@@ -27,7 +27,7 @@ EDGES = 12  # crowds at the edge of a step that are tried, where counts are roun
 
 @dataclass(frozen=True)
 class DistinguishingCrowd:
-    """A crowd whose count tells whether a condition holds for one person who is not in it.
+    """A crowd whose count reveals whether a condition holds for one person who is not in it.
 
     The count of the crowd is `base`; of the crowd or the person it is `base + gap`. Without a crowd
     the person is asked about directly.
@@ -114,7 +114,7 @@ def find_distinguishing_crowd(
         sight = _try_crowd(interface, person, crowd, base)
         step = _rounding_step(interface, step, base)
         if sight is not None or (step == 1 and crowd.key == "not"):
-            return sight  # nobody is missed in both a crowd and its rest: the person is not there
+            return sight  # the person is neither in a crowd nor in its rest: not in the table
         if step > 1 and tried >= ENOUGH:
             break
     for crowd, base in islice(_iterate_rounding_edges(interface, domains), EDGES):
@@ -208,7 +208,7 @@ def _bisect_domain(
         confirmed = (low, high) if is_below else confirmed
     if confirmed == (low, high):
         return low
-    # Somebody whose value is missing would be found at the end of the list.
+    # A person whose value is missing would be found at the end of the list.
     last = conjunction_of(person, domain.between(low, high))
     return low if sight.holds(interface, last, repeats=repeats) else None
 
@@ -251,7 +251,7 @@ def infer_by_counting(
         control=scored.control,
         queries=interface.questions,
         knowledge=(
-            "What tells the person from everybody else, such as the name, and which values "
+            "What distinguishes the person from everyone else, such as the name, and which values "
             f"'{domain.column}' may have."
         ),
         remedy=(

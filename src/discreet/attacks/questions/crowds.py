@@ -83,7 +83,7 @@ class _ThresholdSearch:
             return None
         crowd = Crowd(self.domain, place, size)
         people = count_everybody(interface, crowd)
-        if people is not None and size >= people:  # everybody: all larger thresholds are useless
+        if people is not None and size >= people:  # everyone: all larger thresholds are useless
             kept = [(start, end) for start, end in self._waiting if end <= place]
             self._waiting = deque([*kept, (low, place)])
             return None

@@ -64,13 +64,13 @@ def audit_answers(
 
     A person's number follows exactly if and only if it is a linear combination of answers, which is
     decided by exact elimination (Chin & Özsoyoğlu 1982). With `bounds` on the numbers, how narrow
-    they become is told as well.
+    they become is reported as well.
 
     Args:
         questions: What is published, as `published.read_questions` reads it.
         table: What it is about.
         secrets: Columns that must not be learned; by default those that are summed.
-        bounds: The least and the largest value that everybody knows a summed column to have.
+        bounds: The least and the largest value that a summed column is known to have.
     """
     hidden = list(secrets) or summed_columns(questions)
     sums, others = sums_of(questions, table, secrets=hidden)
@@ -99,7 +99,7 @@ def disclose(
 
 
 def atoms_of(sums: Sequence[Sum], table: Table) -> Atoms:
-    """Return the groups of people whom no published answer tells apart."""
+    """Return the groups of people whom no published answer distinguishes."""
     names = [f"m{place}" for place in range(len(sums))]
     members = [
         build.alias_as(exp.func("COALESCE", exp.paren(one.where.copy()), exp.false()), name)

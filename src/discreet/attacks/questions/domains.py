@@ -1,4 +1,4 @@
-"""What everybody knows of a column: its range or its list of values, in an order that can be halved."""
+"""What is public about a column: its range or its list of values, in an order that can be halved."""
 
 from __future__ import annotations
 

@@ -76,7 +76,7 @@ class QuestionInput:
             named = name_person(self.table, where, value=value, group=group)
             if not named.is_present:
                 raise WrongUsage(
-                    f"The condition of --person holds for nobody in {self.table.label}. Check its "
+                    f"The condition of --person holds for no one in {self.table.label}. Check its "
                     "spelling; --people tries absent people as well."
                 )
             return [named]

@@ -24,12 +24,12 @@ class InterfaceReply:
 
     @property
     def is_refused(self) -> bool:
-        """Whether nothing was told but that nothing is told."""
+        """Whether the reply is only that there is none."""
         return self.rows is None
 
     @property
     def number(self) -> float | None:
-        """The first number; None when refused. The sum over nobody is NULL, which is 0."""
+        """The first number; None when refused. The sum over no rows is NULL, which is 0."""
         if self.rows is None:
             return None
         value = self.rows[0][0] if self.rows and self.rows[0] else None
@@ -54,7 +54,7 @@ class Interface:
     Attributes:
         source: The table as questions name it.
         budget: How many questions may be asked; None for any number.
-        transcript: Every question with its reply. It may hold names: it is for the custodian's eyes.
+        transcript: Every question with its reply. It may hold names: it is for the custodian only.
     """
 
     def __init__(
@@ -130,22 +130,26 @@ class Interface:
 
     def _request_reply(self, text: str) -> InterfaceReply:
         try:
-            told = self._answer(text)
+            result = self._answer(text)
         except QuestionRefused as error:
             return InterfaceReply(None, error.code)
         except BudgetExceeded as error:
             self._ended = error.code
             return InterfaceReply(None, error.code)
-        return InterfaceReply(None, "dropped") if told is None else InterfaceReply(_read_rows(told))
+        return (
+            InterfaceReply(None, "dropped")
+            if result is None
+            else InterfaceReply(_read_rows(result))
+        )
 
 
-def _read_rows(told: object) -> tuple[Row, ...]:
+def _read_rows(result: object) -> tuple[Row, ...]:
     """Return numbers, sequences, mappings and Arrow tables alike as rows."""
-    if hasattr(told, "to_pylist"):
-        return tuple(tuple(row.values()) for row in told.to_pylist())  # pyright: ignore[reportAttributeAccessIssue]
-    if isinstance(told, Sequence) and not isinstance(told, str):
-        return tuple(_read_row(item) for item in told)
-    return (_read_row(told),)
+    if hasattr(result, "to_pylist"):
+        return tuple(tuple(row.values()) for row in result.to_pylist())  # pyright: ignore[reportAttributeAccessIssue]
+    if isinstance(result, Sequence) and not isinstance(result, str):
+        return tuple(_read_row(item) for item in result)
+    return (_read_row(result),)
 
 
 def _read_row(item: object) -> Row:

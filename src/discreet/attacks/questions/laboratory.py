@@ -154,7 +154,7 @@ def _read(room: _LaboratoryState, text: str) -> exp.Select:
 
 
 def _key_positions(query: exp.Select, asked: Sequence[str]) -> set[int]:
-    """Return which columns of an answer are groups, and so are told as they are."""
+    """Return which columns of an answer are groups, and so are returned as they are."""
     is_key = [item.find(exp.AggFunc) is None for item in query.expressions[: len(asked)]]
     return {index for index, key in enumerate(is_key) if key}
 

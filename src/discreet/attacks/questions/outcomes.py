@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from discreet.attacks.questions.people import TargetPerson
 
 Ended = TypeVar("Ended")
-FEW = 5  # of fewer people nobody can say whether claims are right by chance
+FEW = 5  # claims about fewer people may be right by chance
 
 
 @dataclass(frozen=True)

@@ -26,8 +26,8 @@ class TargetPerson:
 
     Attributes:
         where: The condition.
-        truth: What is to be learned. For somebody who is not in the table it is the value of
-            somebody who is, so that a guess that is right for them was learned from the population.
+        truth: What is to be learned. For a person who is not in the table it is the value of
+            a person who is, so that a guess that is right for them was learned from the population.
         is_present: Whether they are in the table.
     """
 
@@ -65,12 +65,12 @@ def name_person(table: Table, where: exp.Expr, *, value: exp.Expr, group: int = 
     """Return whom a condition is about, with the truth that the table has: of a group, the sum.
 
     Raises:
-        WrongUsage: It holds for more people than `group`, of whom nobody is meant.
+        WrongUsage: It holds for more people than `group`, so that it means no one in particular.
     """
     found = _fetch_truth(table, exp.Sum if group > 1 else exp.Min, value, where=where)
     if found["n"] > group:
         raise WrongUsage(
-            f"The condition holds for {found['n']:,} rows of {table.label}. Add what tells the "
+            f"The condition holds for {found['n']:,} rows of {table.label}. Add what distinguishes the "
             "person from the others."
         )
     if found["n"] >= 1:
@@ -89,7 +89,7 @@ def draw_people(
 ) -> list[TargetPerson]:
     """Return people drawn from the table, named by their values of `by`, and others who are not in it.
 
-    Those who share these values with somebody are left out: no condition means only them.
+    People who share these values with others are left out: no condition means only them.
     """
     keys = [
         build.alias_as(build.column(column.name), f"k{place}") for place, column in enumerate(by)
@@ -102,7 +102,7 @@ def draw_people(
     rows = table.engine.run(found)
     if rows.num_rows == 0:
         raise WrongUsage(
-            f"Nobody in {table.label} is told from the others by "
+            f"No person in {table.label} is distinguished from the others by "
             f"{', '.join(repr(column.name) for column in by)}. Name more columns with --by."
         )
     chosen = chance.permutation(rows.num_rows)[:people]
@@ -145,7 +145,7 @@ def _identifying_condition(by: Sequence[Column], values: Sequence[Any]) -> exp.E
 
 
 def _invent_values(by: Sequence[Column], row: list[Any], number: int) -> list[Any]:
-    """Return the values of somebody like this one who does not exist."""
+    """Return the values of a similar person who does not exist."""
     first = row[0]
     if isinstance(first, (dt.date, dt.datetime)):
         first = first.replace(year=9000 + number % 900, month=1, day=1)
@@ -155,6 +155,6 @@ def _invent_values(by: Sequence[Column], row: list[Any], number: int) -> list[An
         first = f"{first} the {number + 2}. of that name"
     else:
         raise WrongUsage(
-            f"Nobody can be invented by '{by[0].name}' alone. Begin --by with a name or a number."
+            f"No person can be invented by '{by[0].name}' alone. Begin --by with a name or a number."
         )
     return [first, *row[1:-1]]

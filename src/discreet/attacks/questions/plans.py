@@ -14,7 +14,7 @@ from discreet.attacks.questions.interface import Interface
 class TrackerPlan:
     """A question about a few people as a signed sum of questions about many.
 
-    A term is a sign and a condition; no condition is everybody.
+    A term is a sign and a condition; no condition means everyone.
     """
 
     name: str
@@ -49,7 +49,7 @@ class TrackerPlan:
 
 
 def negation_of(condition: exp.Expr) -> exp.Expr:
-    """Return everybody else: where the condition is unknown, it does not hold."""
+    """Return everyone else: where the condition is unknown, it does not hold."""
     known = exp.func("COALESCE", condition.copy(), exp.false())
     return exp.Not(this=known)
 
@@ -70,7 +70,7 @@ def direct_plan(person: exp.Expr) -> TrackerPlan:
 
 
 def complement_plan(person: exp.Expr) -> TrackerPlan:
-    """Return everybody less everybody else."""
+    """Return everyone minus everyone else."""
     return TrackerPlan("complement", ((1, None), (-1, negation_of(person))))
 
 

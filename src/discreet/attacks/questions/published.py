@@ -88,7 +88,7 @@ def sums_of(
     """Return every number that the questions publish, and the aggregates that are no sums.
 
     A condition on a secret column is no public group: COUNT(*) WHERE ill = 'flu' AND age < 30 is the
-    sum of `ill = 'flu'` over those under 30. A mean is a sum for whoever knows the group's size.
+    sum of `ill = 'flu'` over those under 30. A mean is a sum to anyone who knows the group's size.
     """
     sums: list[Sum] = []
     others: list[str] = []

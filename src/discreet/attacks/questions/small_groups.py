@@ -33,10 +33,10 @@ def find_small_groups(
     value: str | None = None,
     dominance: Dominance | None = None,
 ) -> list[Finding]:
-    """Return what a GROUP BY tells of groups of one or two people; with a value, of dominated sums.
+    """Return what a GROUP BY reveals about groups of one or two people; with a value, of dominated sums.
 
-    `table` is what the interface answers about: it has the truth. A group of one tells its member's
-    value to everybody, a group of two to the other member, who takes the own value off.
+    `table` is what the interface answers about: it has the truth. A group of one reveals its member's
+    value to everyone, a group of two to the other member, who subtracts the own value.
     """
     answered = _ask_groups(interface, by, value)
     truth = _fetch_true_groups(table, by, value)
@@ -50,7 +50,7 @@ def find_small_groups(
 def _ask_groups(
     interface: Interface, by: Sequence[str], value: str | None
 ) -> Mapping[Key, tuple[float, float | None]]:
-    """Return the count and the sum that the interface tells of each group."""
+    """Return the count and the sum that the interface returns for each group."""
     reply = interface.recall(_groups_query(interface.source, by, value))
     width = len(by)
     return {
@@ -106,11 +106,11 @@ def _find_groups_of_few(
     }
     if exposed:
         verdict = (
-            f"{exposed:,} of {people:,} people are alone or with one other in a group that is told"
+            f"{exposed:,} of {people:,} people are alone or with one other in a group that is released"
             + ("." if value is None else f", and so is their '{value}'.")
         )
     else:
-        verdict = f"No group of one or two among {people:,} people is told as it is."
+        verdict = f"No group of one or two among {people:,} people is released as it is."
     return make_finding(
         "small-groups",
         target=table.label,
@@ -157,7 +157,7 @@ def _find_dominated_sums(
     rule: Dominance,
     answered: Mapping[Key, object],
 ) -> Finding:
-    """Return the sums in which few people have nearly all, of those that are told."""
+    """Return the sums in which few people have nearly all, of those that are released."""
     rows = table.engine.run(_dominance_query(table, by, value, rule)).to_pylist()
     cells = [tuple(row.values()) for row in rows]
     groups = [cell for cell in cells if cell[: len(by)] in answered and cell[-2] > rule.n]
@@ -168,7 +168,7 @@ def _find_dominated_sums(
         target=table.label,
         verdict=(
             f"In {len(unsafe):,} of {len(groups):,} groups the {people} more than {format_percent(rule.k)} of "
-            f"the sum of '{value}': the sum tells it nearly."
+            f"the sum of '{value}': the sum nearly reveals it."
         ),
         targets=len(groups),
         exposed=len(unsafe),

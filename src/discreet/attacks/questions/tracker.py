@@ -41,7 +41,7 @@ class TrackerKnowledge:
         smallest: k, if the rule is known; then nothing is asked that is bound to be refused.
         group: How many people a condition may hold for.
         trackers: How many crowds to average over, where answers are rounded or noisy, so that
-            counts do not even tell who is there; None where answers look exact.
+            counts do not even reveal who is there; None where answers look exact.
         is_there: The adversary knows that the person is in the table, and asks no counts: best
             where every answer costs something.
         ways: What is tried, in this order.
@@ -60,7 +60,7 @@ class Revealed:
 
     Attributes:
         plan: What it put together; None when everything was refused.
-        people: How many people the condition holds for, as far as answers tell.
+        people: How many people the condition holds for, as far as answers reveal it.
         value: The sum over them.
         error: The standard error of `value`, where several trackers were averaged.
     """
@@ -73,7 +73,7 @@ class Revealed:
 
     @property
     def is_claim(self) -> bool:
-        """Whether the adversary says what the value is: it has one, and it is about somebody."""
+        """Whether the adversary says what the value is: it has one, and the condition holds for a person."""
         if self.value is None:
             return False
         return self.people is None or 0.5 <= self.people < self.group + 0.5
@@ -89,7 +89,7 @@ def reveal(
 ) -> Revealed:
     """Return the sum of `value` over the people that `person` holds for, by whatever is answered.
 
-    Tried in turn: the question itself, everybody less the others, an individual tracker (a person
+    Tried in turn: the question itself, everyone minus the others, an individual tracker (a person
     who is A and B), a general tracker, a double tracker. Crowds for the last two are conditions on
     `domains`, found by halving.
 
@@ -309,7 +309,7 @@ def track(
         certainty=_mean_certainty(found),
         queries=interface.questions,
         knowledge=(
-            "What tells the person from everybody else, such as the name, and the range or the "
+            "What distinguishes the person from everyone else, such as the name, and the range or the "
             "values of one public column."
         ),
         remedy=REMEDY,

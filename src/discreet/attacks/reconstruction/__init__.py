@@ -1,1 +1,1 @@
-"""Dinur & Nissim's attack: noisy counts of many groups of people in, everybody's secret bit out."""
+"""Dinur & Nissim's attack: noisy counts of many groups of people in, each person's secret bit out."""

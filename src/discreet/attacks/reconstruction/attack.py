@@ -1,4 +1,4 @@
-"""The attack itself: ask for counts of many groups, solve for everybody's bit, and say how it went."""
+"""The attack itself: ask for counts of many groups, solve for each person's bit, and say how it went."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ from discreet.sql import build
 
 Step = Callable[[str, int, int], None]
 
-PER_PERSON = 4  # questions, where nobody says how many
+PER_PERSON = 4  # questions, where the caller gives no number
 # Shares of people in a group, tried in turn with so many questions, where answers are coarse.
 SHARES, PILOT = (0.5, 0.375, 0.625, 0.25, 0.75, 0.125, 0.875), 8
 KNOWLEDGE = (
-    "who is in the table, by public columns such as a name or a number; it needs nobody's secret."
+    "who is in the table, by public columns such as a name or a number; it needs no one's secret."
 )
 REMEDY = (
     "Noise that grows with the number of answers: differential privacy with one budget for all of "
@@ -61,7 +61,7 @@ class AnsweredGroups:
 
 @dataclass(frozen=True)
 class Recovered:
-    """The guess about everybody in the roster, and how it came about."""
+    """The guess about each person of the roster, and how it came about."""
 
     bits: NDArray[np.bool_]
     method: str
@@ -141,7 +141,7 @@ def recover_bits(answered_groups: AnsweredGroups, belief: NoiseBelief) -> Recove
         "noise": noise,
         "noise_that_stops_it": stopping_noise(people=people, questions=questions),
     }
-    # Answers that are all the same tell nothing, and fit perfectly.
+    # Answers that are all the same reveal nothing, and fit perfectly.
     if noise is None or np.ptp(answered_groups.answers) == 0:
         return Recovered(guess_bits(found), found.method, details)
     expected = expected_accuracy(people=people, questions=questions, noise=noise)
@@ -185,11 +185,11 @@ def reconstruct_bits(  # noqa: PLR0913 -- whom, what, how, and what is true
     chance: np.random.Generator,
     step: Step | None = None,
 ) -> Finding:
-    """Return how many people's bit the answers to counts of many groups give away.
+    """Return how many people's bit the answers to counts of many groups reveal.
 
     Args:
         interface: What is asked.
-        roster: Everybody the adversary knows to be in the table.
+        roster: All people the adversary knows to be in the table.
         value: The condition whose truth is secret.
         truth: Whether it holds for each of the roster, where that is known.
         questions: How many groups to ask for. Default: 4 per person.
@@ -199,18 +199,18 @@ def reconstruct_bits(  # noqa: PLR0913 -- whom, what, how, and what is true
         absent: People the adversary wrongly believes to be in the table.
         at_once: How many counts one question holds.
         chance: Where groups come from.
-        step: Is told about progress.
+        step: Called with the progress.
 
     Raises:
         WrongUsage: Nothing was answered, or too little is known for `all`.
     """
-    everybody = roster if absent is None else roster.with_others(absent)
-    count = questions or PER_PERSON * everybody.people
+    everyone = roster if absent is None else roster.with_others(absent)
+    count = questions or PER_PERSON * everyone.people
     how: dict[str, Any] = {"value": value, "at_once": at_once}
     share, piloted = 0.5, 0
     if belief is not None and belief.error and subsets != "all":
-        share, piloted = _telling_share(interface, everybody, subsets=subsets, chance=chance, **how)
-    asked = choose_questions(everybody, count=count, subsets=subsets, chance=chance, share=share)
+        share, piloted = _choose_share(interface, everyone, subsets=subsets, chance=chance, **how)
+    asked = choose_questions(everyone, count=count, subsets=subsets, chance=chance, share=share)
     answered_groups = ask_groups(interface, asked, step=step, **how)
     if not answered_groups.answers.size:
         raise WrongUsage(
@@ -230,7 +230,7 @@ def reconstruct_bits(  # noqa: PLR0913 -- whom, what, how, and what is true
     )
 
 
-def _telling_share(
+def _choose_share(
     interface: Interface,
     roster: Roster,
     *,
@@ -242,7 +242,7 @@ def _telling_share(
     """Return what share of the people groups are to have, and how many questions that took.
 
     Where all counts of halves are rounded to one number, groups of another size are near the middle
-    between two numbers: whoever is in them then decides over the answer.
+    between two numbers: the people in them then decide the answer.
     """
     asked, best = 0, (0.0, 0.5)
     for share in SHARES:
@@ -305,7 +305,7 @@ def _build_finding(
 
 
 def _is_chance(people: int, right: int, baseline: float) -> bool:
-    """Whether guessing the commoner bit could have been as right, as far as the numbers tell."""
+    """Whether guessing the commoner bit could have been as right, as far as the numbers show."""
     return wilson(right, people)[0] <= baseline
 
 
@@ -318,7 +318,7 @@ def _word_verdict(people: int, exposed: int, answered: int, *, is_stopped: bool)
         )
     return (
         f"From {answered:,} counts of groups an outsider works out the secrets of {share} of "
-        f"{people:,} people, though no single count is about anybody."
+        f"{people:,} people, though no single count is about one person."
     )
 
 

@@ -73,7 +73,7 @@ def read_belief(text: str) -> NoiseBelief:
 
 
 def fit_bits(system: Equations, answers: NDArray[Any], belief: NoiseBelief) -> Fit:
-    """Return the estimate of everybody's bit by the estimator that fits the noise.
+    """Return the estimate of each person's bit by the estimator that fits the noise.
 
     Where the noise is unknown, what least squares leaves shows its shape.
     """
@@ -90,7 +90,7 @@ def fit_bits(system: Equations, answers: NDArray[Any], belief: NoiseBelief) -> F
 def guess_bits(found: Fit) -> NDArray[np.bool_]:
     """Return the likelier bit of each person, given the estimate and the share of all.
 
-    Where noise drowns the estimate, that is the commoner bit for everybody: no attack need do worse
+    Where noise exceeds the estimate, that is the commoner bit for everyone: no attack need do worse
     than to guess.
     """
     people = found.estimate.size

@@ -1,4 +1,4 @@
-"""Estimates of everybody's bit by least squares: the best where noise is Gaussian or not known."""
+"""Estimates of each person's bit by least squares: the best where noise is Gaussian or not known."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def estimate_deviation(
         square = (middle / 0.6745) ** 2 * system.questions / free
     else:
         square = float(np.square(left - left.mean()).sum()) / free
-    # Groups of other shares than one half tell a little less.
+    # Groups of other shares than one half reveal a little less.
     variance = free * float(np.mean(1 - system.means**2))
     return 2 * float(np.sqrt(square)) / 4 / float(np.sqrt(max(variance, 1e-300)))
 

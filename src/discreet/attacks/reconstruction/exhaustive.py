@@ -34,14 +34,14 @@ def consistent_tables(
     in at most 4 `error` people, so that each is a table that is right about all others (Dinur &
     Nissim 2003, theorem 2). That says nothing once 4 `error` is n or more.
 
-    >>> told = [0.5, 0.5, 1, 1, 0.5, 1.5, 1.5, 2.5]
-    >>> consistent_tables(every_group(3), np.array(told), error=0.5).astype(int).tolist()
+    >>> answers = [0.5, 0.5, 1, 1, 0.5, 1.5, 1.5, 2.5]
+    >>> consistent_tables(every_group(3), np.array(answers), error=0.5).astype(int).tolist()
     [[1, 1, 0]]
     """
     people = groups.shape[1]
     _require_few(people)
     masks = _group_masks(groups)
-    # Large groups tell most tables apart, so that few are left for the others.
+    # Large groups distinguish most tables, so that few are left for the others.
     order = np.argsort(-groups.sum(axis=1), kind="stable")
     tables = np.arange(1 << people, dtype=np.uint32)
     done = 0

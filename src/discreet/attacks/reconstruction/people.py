@@ -21,7 +21,7 @@ KEY, NUMBER, BIT = "discreet_key", "discreet_number", "discreet_bit"
 def read_roster(
     table: Table, *, by: Sequence[str], value: exp.Expr
 ) -> tuple[Roster, NDArray[np.bool_]]:
-    """Return everybody by the public columns `by`, and whether `value` holds for each.
+    """Return all people by the public columns `by`, and whether `value` holds for each.
 
     Raises:
         EmptySource: The table has no rows.
@@ -37,7 +37,7 @@ def read_roster(
         build.select(*parts, build.alias_as(bit, BIT), source=table.relation.copy())
     )
     if not found.num_rows:
-        raise EmptySource(f"{table.label} has a header but no rows: nobody is in it.")
+        raise EmptySource(f"{table.label} has a header but no rows.")
     keys = tuple(map(str, found[KEY].to_pylist()))
     is_text = len(by) == 1 and column is not None and column.kind is Kind.TEXT and "" not in keys
     numbers = None
@@ -45,7 +45,7 @@ def read_roster(
         numbers = found[NUMBER].to_numpy(zero_copy_only=False).astype(np.int64)
     if len(keys) > MOST_PEOPLE:
         raise WrongUsage(
-            f"{table.label} has {len(keys):,} rows, and solving for everybody takes their square in "
+            f"{table.label} has {len(keys):,} rows, and solving for all takes their square in "
             f"memory. Attack a part of at most {MOST_PEOPLE:,} of them."
         )
     bits = found[BIT].to_numpy(zero_copy_only=False).astype(np.bool_)
@@ -53,11 +53,11 @@ def read_roster(
 
 
 def public_columns(table: Table, wanted: Sequence[str] | None) -> tuple[str, ...]:
-    """Return the columns by which people are known: those named, else the first that tells all apart.
+    """Return the columns by which people are known: those named, else the first that distinguishes all.
 
     Raises:
         UnknownColumn: The table lacks a column.
-        WrongUsage: None was named, and no column tells everybody apart.
+        WrongUsage: None was named, and no column distinguishes all people.
     """
     if wanted:
         return tuple(require_column(table, name).name for name in wanted)
@@ -73,7 +73,7 @@ def public_columns(table: Table, wanted: Sequence[str] | None) -> tuple[str, ...
         if row[f"c{place}"] == row["rows"]:
             return (name,)
     raise WrongUsage(
-        f"No column of {table.label} tells everybody apart. Name the public ones that the adversary "
+        f"No column of {table.label} distinguishes all people. Name the public ones that the adversary "
         "knows people by: --by name,birth_date."
     )
 

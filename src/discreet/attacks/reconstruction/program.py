@@ -15,8 +15,8 @@ MOST_PEOPLE = 1000
 def least_absolute_program(groups: NDArray[np.bool_], answers: NDArray[Any]) -> NDArray[np.float64]:
     """Return the bits between 0 and 1 with the least sum of absolute errors (HiGHS).
 
-    >>> everybody = np.array([[1, 0], [0, 1], [1, 1]], bool)
-    >>> least_absolute_program(everybody, np.array([1, 0, 1])).round(3).tolist()
+    >>> groups = np.array([[1, 0], [0, 1], [1, 1]], bool)
+    >>> least_absolute_program(groups, np.array([1, 0, 1])).round(3).tolist()
     [1.0, 0.0]
     """
     questions = groups.shape[0]

@@ -26,7 +26,7 @@ _PRIME = 10_000_019
 
 @dataclass(frozen=True)
 class Roster:
-    """Everybody the adversary knows of, by public columns such as a name or a number.
+    """The people whom the adversary knows of, by public columns such as a name or a number.
 
     Attributes:
         columns: The public columns.

@@ -1,4 +1,4 @@
-"""Estimates of everybody's bit where noise has a bound, heavy tails or outliers, by splitting (ADMM)."""
+"""Estimates of each person's bit where noise has a bound, heavy tails or outliers, by splitting (ADMM)."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ _RELAXATION = 1.6  # Boyd et al. 2011, section 3.4.3
 
 
 def least_absolute(system: Equations, answers: NDArray[Any]) -> NDArray[np.float64]:
-    """Return the bits, between 0 and 1, whose answers differ least in absolute value from those told.
+    """Return the bits, between 0 and 1, whose answers differ least in absolute value from those given.
 
-    The best for Laplace noise; and it recovers everybody although up to 23.9 % of the answers are
+    The best for Laplace noise; and it recovers all bits although up to 23.9 % of the answers are
     arbitrary (Dwork, McSherry & Talwar 2007).
     """
     sides = system.sides(answers)

@@ -1,1 +1,1 @@
-"""What several releases of overlapping people tell together."""
+"""What several releases of overlapping people reveal together."""

@@ -31,7 +31,7 @@ class AdversaryView:
         alone: What each release leaves.
         words: The values of the column; `prior` has their shares over all releases.
         prior: The shares.
-        truth: Each person's true value, -1 where no release has it; None where nobody knows.
+        truth: Each person's true value, -1 where no release has it; None where unknown.
     """
 
     weights: NDArray[np.int64]
@@ -54,7 +54,7 @@ class AdversaryView:
         return self.count(chosen) / max(self.people, 1)
 
     def is_right(self, guess: NDArray[np.int64]) -> NDArray[np.bool_] | None:
-        """Return which guesses are right, None where nobody knows the truth."""
+        """Return which guesses are right, None where the truth is not known."""
         return None if self.truth is None else (guess == self.truth) & (guess >= 0)
 
     def average(self, sizes: NDArray[np.int64], chosen: NDArray[np.bool_]) -> float | None:
@@ -107,5 +107,5 @@ def gather_people(
     people = gather_combinations(known, [*on, *truths, *more])
     weights, _ = weights_of(people)
     if not len(weights):
-        raise EmptySource(f"{known.label} has a header but no rows: nobody is known.")
+        raise EmptySource(f"{known.label} has a header but no rows.")
     return people, truths

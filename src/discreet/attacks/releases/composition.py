@@ -1,4 +1,4 @@
-"""Composition: releases over some of the same people tell more together than each alone."""
+"""Composition: releases over some of the same people reveal more together than each alone."""
 
 from __future__ import annotations
 
@@ -128,13 +128,13 @@ def find_composition(
     control: Table | None = None,
     hierarchies: Mapping[str, Hierarchy] | None = None,
 ) -> tuple[Finding, ...]:
-    """Return whom several releases single out together, and whose sensitive values they tell.
+    """Return whom several releases single out together, and whose sensitive values they reveal.
 
     The adversary finds each known person's class in every release by what its labels stand for, and
     joins the rows of these classes by every column that two releases publish (Ganta, Kasiviswanathan
     & Smith 2008 intersect the sensitive values; other columns join as well). The first finding is of
     people who have fewer candidates left than each release promised, the others, one per sensitive
-    column, of people for whom one value is left. The baseline are people of whom one release tells
+    column, of people for whom one value is left. The baseline are people of whom one release reveals
     as much alone.
 
     Args:
@@ -289,7 +289,7 @@ def _value_finding(
 ) -> Finding:
     seen, both = found.see(column), found.remaining.together[column]
     guess, chance = both.best()
-    is_left, alone = both.sizes() == 1, _are_told_alone(seen)
+    is_left, alone = both.sizes() == 1, _are_disclosed_alone(seen)
     is_judged = found.is_known(column)
     right = seen.is_right(guess) if is_judged else None
     exposed = is_left if right is None else is_left & right
@@ -316,8 +316,8 @@ def _value_finding(
                 "sure": setting.thresholds.sure,
                 "share": seen.share(chance >= setting.thresholds.sure - TOLERANCE),
             },
-            "told_by_one_release": seen.share(alone),
-            "told_by_each_release": [seen.share(one.sizes() == 1) for one in seen.alone],
+            "disclosed_by_one_release": seen.share(alone),
+            "disclosed_by_each_release": [seen.share(one.sizes() == 1) for one in seen.alone],
             "contradicted": seen.count(located & (both.sizes() == 0)),
             "candidates": {
                 "each": [seen.average(one.sizes(), one.located) for one in seen.alone],
@@ -329,7 +329,7 @@ def _value_finding(
     )
 
 
-def _are_told_alone(seen: AdversaryView) -> Flags:
+def _are_disclosed_alone(seen: AdversaryView) -> Flags:
     """Return who is left with one value by a single release."""
     return np.any([one.sizes() == 1 for one in seen.alone], axis=0)
 
@@ -375,7 +375,7 @@ def _word_verdict(
 def _build_example(
     column: str, seen: AdversaryView, both: CandidateValues, chosen: Flags
 ) -> tuple[str, ...]:
-    """Return how one person was told; of those, one for whom most values were left before."""
+    """Return how one person's value was inferred; of those, one for whom most values were left before."""
     if not chosen.any():
         return ()
     before = np.min([one.sizes() for one in seen.alone], axis=0)
@@ -386,7 +386,7 @@ def _build_example(
     ]
     remaining = seen.words.text(int(both.value[both.person == person][0]))
     return (
-        f"Somebody is known to be in all of them; which {column}?",
+        f"A person is known to be in all of them; which {column}?",
         *lines,
         f"Only {remaining} is left.",
     )

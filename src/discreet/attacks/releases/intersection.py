@@ -38,12 +38,12 @@ class ValueDictionary:
         return pc.fill_null(found, -1).to_numpy(zero_copy_only=False).astype(np.int64)
 
     def text(self, code: int) -> str:
-        """Return the value behind a code, for its custodian's eyes only."""
+        """Return the value behind a code, for the custodian only."""
         value = str(self.values[code].as_py())
         return "missing" if value == MISSING else value
 
     def some(self, codes: Sequence[int]) -> str:
-        """Return the first values behind codes in words, for their custodian's eyes only."""
+        """Return the first values behind codes in words, for the custodian only."""
         shown = [self.text(code) for code in codes[:SHOWN]]
         rest = len(codes) - len(shown)
         return join_names([*shown, f"{rest} more"] if rest else shown)
@@ -107,7 +107,7 @@ def find_candidates(
 ) -> CandidateValues:
     """Return what one release leaves for each known person, numbered from 0.
 
-    Where several classes fit somebody, each of their rows may be theirs.
+    Where several classes fit a person, each of their rows may be theirs.
     """
     person, value = build.column("person", of="p"), build.column(f"m{index}", of="m")
     query = (

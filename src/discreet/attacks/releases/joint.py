@@ -1,9 +1,9 @@
 """Releases joined row to row: who is left when every column that they share must agree.
 
-A release hides somebody among the rows whose labels fit. Rows of two releases can be one person's
+A release hides a person among the rows whose labels fit. Rows of two releases can be one person's
 only if they agree in every column that both publish, sensitive or not. So a person is among at most
 Σ over values v of min(rows with v here, rows with v there), and a row without a partner in one of
-the other releases is nobody's: that is applied to all releases at once, until nothing changes.
+the other releases belongs to no one: that is applied to all releases at once, until nothing changes.
 """
 
 from __future__ import annotations

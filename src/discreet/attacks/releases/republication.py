@@ -1,4 +1,4 @@
-"""Republication: releases of a table that changes, seen by somebody who waits."""
+"""Republication: releases of a table that changes, seen by an adversary who waits."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def find_republication(
     """Return whose sensitive values follow from one release after the other, by column.
 
     After each release the adversary keeps the values that it left before and leaves still. The
-    baseline are people whom the first release tells alone.
+    baseline are people whom the first release discloses alone.
 
     Args:
         known: What is known of people: one table for all releases, or one for each, with the values
@@ -130,14 +130,14 @@ def _locate_by_name(
     name: str,
     rules: Mapping[str, Hierarchy] | None,
 ) -> tuple[list[Located], list[AdversaryView]]:
-    """Return the same where people have other values each time, and are told by their names."""
+    """Return the same where people have other values each time, and are followed by their names."""
     gathered = [gather_people(table, on=on, sensitive=sensitive, more=[name])[0] for table in known]
     located = [
         locate(people, release, on=on, members=sensitive, hierarchies=rules)
         for people, release in zip(gathered, releases, strict=True)
     ]
     names, places = _match_names(gathered, known, name)
-    everybody = np.ones(len(names), dtype=np.int64)
+    everyone = np.ones(len(names), dtype=np.int64)
     found: list[AdversaryView] = []
     for index, column in enumerate(sensitive):
         words, prior = build_value_dictionary(located, index)
@@ -152,7 +152,7 @@ def _locate_by_name(
             truth = np.full(len(names), -1)
             for people, mine in zip(gathered, places, strict=True):
                 truth[mine] = words.codes(weights_of(people, column)[1][0])
-        found.append(AdversaryView(everybody, tuple(alone), words, prior, truth))
+        found.append(AdversaryView(everyone, tuple(alone), words, prior, truth))
     return located, found
 
 
@@ -172,18 +172,18 @@ def _require_each(known: Sequence[Table], releases: Sequence[Table], name: str |
 def _match_names(
     gathered: Sequence[KnownCombinations], known: Sequence[Table], name: str
 ) -> tuple[ArrowArray, list[NDArray[np.int64]]]:
-    """Return everybody's name, and the place of each table's people among them."""
+    """Return everyone's name, and the place of each table's people among them."""
     columns = [weights_of(people, name) for people in gathered]
     texts = [text_of(names).cast(pa.string()) for _, (names,) in columns]
     for table, (weights, _), text in zip(known, columns, texts, strict=True):
         if text.null_count or len(text.unique()) < int(weights.sum()):
             raise WrongUsage(
-                f"'{name}' does not tell people apart in {table.label}: it is missing, or two rows "
+                f"'{name}' does not distinguish people in {table.label}: it is missing, or two rows "
                 "share it. Choose another column with --name."
             )
-    everybody = pa.concat_arrays(texts).unique()
-    return everybody, [
-        pc.index_in(text, value_set=everybody).to_numpy().astype(np.int64) for text in texts
+    everyone = pa.concat_arrays(texts).unique()
+    return everyone, [
+        pc.index_in(text, value_set=everyone).to_numpy().astype(np.int64) for text in texts
     ]
 
 
@@ -256,12 +256,12 @@ def _build_finding(
         baseline=seen.share(_is_disclosed(seen, running[0])),
         control=control,
         knowledge=f"A person's {known} at the time of each release, and in which the person is.",
-        remedy="m-invariance: whoever stays keeps the same set of values around them, with counterfeit "
+        remedy="m-invariance: a person who stays keeps the same set of values around them, with counterfeit "
         "rows where a value would vanish; or differential privacy over all releases.",
         details={
             "column": column,
             "releases": len(seen.alone),
-            "told_after_each": [seen.share(one.sizes() == 1) for one in running],
+            "disclosed_after_each": [seen.share(one.sizes() == 1) for one in running],
             "candidates_after_each": [seen.average(one.sizes(), one.located) for one in running],
             "located_in_each": [seen.count(one.located) for one in seen.alone],
             "m_invariance": invariance.to_details(),
@@ -286,7 +286,7 @@ def _build_example(
     if not chosen.any():
         return ()
     person = int(np.argmax(np.where(chosen, running[0].sizes(), -1)))
-    lines = [f"Somebody is known to be in the releases; which {column}?"]
+    lines = [f"A person is known to be in the releases; which {column}?"]
     for place, (one, left) in enumerate(zip(seen.alone, running, strict=True), start=1):
         mine = one.value[one.person == person].tolist()
         if not mine:

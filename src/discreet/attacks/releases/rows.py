@@ -142,7 +142,7 @@ def _find_strange_columns(
     """Return the columns of later places that have hardly a value of the first release that has them.
 
     A column that was generalized in one release and kept in the other has labels here and values
-    there: no row would have a partner, and it would seem as if nobody could be found.
+    there: no row would have a partner, and it would seem as if no one could be found.
     """
     found: list[tuple[int, str]] = []
     for name in {name: None for own in coded for name in own}:

@@ -1,4 +1,4 @@
-"""The scoreboard: who of a release fits best to what is known of somebody, and how clearly.
+"""The scoreboard: who of a release fits best to what is known of a person, and how clearly.
 
 Score(known, record) = sum over shared items of w_i (exp(-|values apart| / a) + exp(-|days apart| / b)),
 with w_i = 1 / log(people with item i), so that rare items count most (Narayanan & Shmatikov 2008,
@@ -214,7 +214,7 @@ def _nearness_table(tolerance: float) -> Reals:
 
 
 def _rare_first(index: ItemIndex, points: Points) -> Points:
-    """Return the points without items nobody holds, each target's rare ones first."""
+    """Return the points without items that no one holds, each target's rare ones first."""
     owners = np.repeat(np.arange(len(points)), np.diff(points.starts))
     known = np.flatnonzero(points.items >= 0)
     by_weight = -index.weights[points.items[known]]

@@ -33,7 +33,7 @@ def _nearest_entry(release: Any, entry: int, high: int, value: int, day: int) ->
 
 @numba.njit(nogil=True, cache=True)
 def _scan(release: Any, span: Any, known: Any, scores: Any, touched: Any) -> int:
-    """Score everybody who holds the item; return how many have a score now."""
+    """Score all who hold the item; return how many have a score now."""
     low, high, count = span
     value, day, weight, absent = known
     holders, values, days, value_table, day_table = release

@@ -1,4 +1,4 @@
-"""Sparse linkage: a few ratings, purchases or places known of somebody single out a whole history."""
+"""Sparse linkage: a few ratings, purchases or places known of a person single out a whole history."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def find_sparse(
     """Return who of `known` is found in a release of transactions, and how clearly.
 
     Args:
-        table: The release: a row for each thing that somebody did.
+        table: The release: a row for each action of a person.
         known: The same columns, for a few things of each target, right or wrong.
         parts: Which columns say who, what, how much and when.
         chance: Draws the control group.
@@ -90,7 +90,7 @@ def find_unicity(
     chance: np.random.Generator,
     sample: int = 2_000,
 ) -> Finding:
-    """Return how many people of a release nobody else shares `points` random rows with.
+    """Return how many people of a release are the only ones with `points` of their rows.
 
     People with fewer rows than the largest of `points` are not asked about.
 
@@ -132,7 +132,7 @@ def _control_rate(
 ) -> float:
     """Return how many would be claimed if their record were not there: all of them wrongly.
 
-    Where nobody knows the record, the one that would be claimed is taken out.
+    Where the record is not known, the one that would be claimed is taken out.
     """
     some = np.arange(len(targets.points))
     if len(some) > CONTROLS:
@@ -267,7 +267,7 @@ def _sample_unicity(
     enough = np.flatnonzero(np.diff(owned) >= max(counts))
     if not len(enough):
         raise WrongUsage(
-            f"Nobody has {max(counts):,} different rows; the most of one person are "
+            f"No person has {max(counts):,} different rows; the most of one person are "
             f"{int(np.diff(owned).max(initial=0)):,}. Ask for fewer with --points."
         )
     chosen = chance.choice(enough, min(sample, len(enough)), replace=False)

@@ -54,7 +54,7 @@ class Targets:
 
     @property
     def has_truth(self) -> bool:
-        """Whether anybody knows who is who."""
+        """Whether the truth is known."""
         return bool((self.truth > -2).any())
 
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 DESCRIPTION = """Try to refute a claim of differential privacy by outputs on neighboring inputs.
 
 SPEC is a CSV file of outputs; with --mechanism it is the table that the mechanism is run on, with
-and without rows that a wrong one would betray. Without SPEC the mechanism is run on numbers that
+and without rows that would expose a wrong one. Without SPEC the mechanism is run on numbers that
 differ by one. The lower bound of epsilon is exact (Clopper & Pearson); the claim is refuted, and
 the command exits with 3, only if the bound exceeds it.
 """

@@ -1,1 +1,1 @@
-"""What a synthetic table gives away about the people it was made from, against people it was not."""
+"""What a synthetic table reveals about the people it was made from, compared with other people."""

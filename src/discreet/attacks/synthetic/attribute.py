@@ -1,4 +1,4 @@
-"""Attribute inference: the closest synthetic record gives away what was not known of a person."""
+"""Attribute inference: the closest synthetic record reveals an unknown value of a person."""
 
 from __future__ import annotations
 
@@ -68,12 +68,12 @@ def infer_attribute(
     control = reference_of(int(np.sum(elsewhere.right)), len(others))
     right = int(np.sum(found.right))
     compared = compare_with_control(right, len(people), control)
-    everybody = format_count(len(people), "person", "people")
+    counted = format_count(len(people), "person", "people")
     return make_finding(
         "attribute",
         target=trial.label,
         verdict=(
-            f"The closest synthetic record has the right '{secret}' of {right:,} of {everybody}, and "
+            f"The closest synthetic record has the right '{secret}' of {right:,} of {counted}, and "
             f"of {format_percent(control.share)} of people who are not in the source."
         ),
         targets=len(people),

@@ -21,7 +21,7 @@ from discreet.formatting import format_count, format_percent
 
 REMEDY = (
     "make the synthetic table under differential privacy; taking out records that lie too near to a real "
-    "person tells by the gap where that person is."
+    "person reveals by the gap where that person is."
 )
 KNOWLEDGE = "every shared column of a person, and wants to know whether they are in the source."
 
@@ -44,7 +44,7 @@ def find_closest_people(
 ) -> Finding:
     """Return how many people of the source lie suspiciously near to a synthetic record.
 
-    The adversary says that somebody is in the source when they are nearer than all but the share
+    The adversary says that a person is in the source when they are nearer than all but the share
     `false_alarms` of one half of the control group; the other half shows how often that is wrong.
 
     >>> import pyarrow

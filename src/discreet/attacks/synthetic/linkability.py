@@ -167,6 +167,6 @@ def _build_example(
         for names in sets
     ]
     return [
-        f"One table knows somebody with {described_values[0]}; another somebody with {described_values[1]}.",
+        f"One table has a person with {described_values[0]}; another has a person with {described_values[1]}.",
         f"Row {int(shared[hits[0]]) + 1} of the synthetic table is closest to both: it is one person.",
     ]

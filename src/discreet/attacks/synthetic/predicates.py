@@ -67,7 +67,7 @@ class Predicates:
         return self.take(np.sort(np.unique(whole, axis=0, return_index=True)[1]))
 
     def spell(self, which: int, features: Sequence[Feature]) -> str:
-        """Return one predicate as people write it: for the custodian's eyes only."""
+        """Return one predicate as people write it: for the custodian only."""
         parts: list[str] = []
         for column, relation, value in zip(
             self.columns[which], self.relations[which], self.values[which], strict=True

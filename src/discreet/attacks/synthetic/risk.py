@@ -1,4 +1,4 @@
-"""What an attack learned about the people in a table beyond what it learns about anybody."""
+"""What an attack learned about the people in a table beyond what it learns about anyone."""
 
 from __future__ import annotations
 
@@ -72,6 +72,6 @@ def draw(records: Records, many: int, rng: np.random.Generator) -> NDArray[np.in
 
 
 def require_guesses(guesses: int) -> None:
-    """Refuse to attack nobody."""
+    """Refuse an empty table of people."""
     if guesses < 1:
         raise WrongUsage(f"An attack of {guesses} guesses shows nothing. Try 2000.")

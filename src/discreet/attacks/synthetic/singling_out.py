@@ -201,10 +201,10 @@ def _build_example(
     hits = np.flatnonzero(found == 1)
     if not len(hits):
         return []
-    # What nobody else has is told best.
+    # Values that no one else has are shown first.
     shown = hits[np.argmin(elsewhere[hits])]
     words = tried.spell(int(shown), trial.features)
     return [
         f"One synthetic row has {words}.",
-        "So has exactly one person of the source: whoever knows this about somebody knows them.",
+        "So has exactly one person of the source: anyone who knows this about a person can identify them.",
     ]

@@ -45,7 +45,7 @@ class Feature:
     _kind: Scale = "number"
 
     def spell(self, number: float) -> str:
-        """Return the value behind a number, as people write it: for the custodian's eyes only."""
+        """Return the value behind a number, as people write it: for the custodian only."""
         if np.isnan(number):
             return "missing"
         if not self.is_ordered:

@@ -1,4 +1,4 @@
-"""What is read of a release's classes, against a count by hand."""
+"""Histograms of a release's classes, and the attacks on them, against a count by hand."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.attacks.telling import told
+from tests.attacks.classes.releases import open_histogram
 
 from discreet.attacks.classes.background import find_background
 from discreet.attacks.classes.histograms import opened_release, read_classes
@@ -30,7 +30,7 @@ def test_every_attack_counts_people_as_one_would_by_hand(pairs):
     classes = {name: Counter(v for g, v in pairs if g == name) for name, _ in pairs}
     whole = Counter(value for _, value in pairs)
     people = len(pairs)
-    with told(*map(list, zip(*pairs, strict=True))) as one:
+    with open_histogram(*map(list, zip(*pairs, strict=True))) as one:
         same, guess = find_homogeneity(one), find_inference(one, sure=0.6)
         knows, moved = find_background(one, rules_out=1, sure=0.6), find_skewness(one, shift=0.25)
     # A missing value is unknown: it may be the one that all others have.
@@ -59,9 +59,9 @@ def _most_but(counts: Counter, value) -> int:
 @settings(max_examples=5)
 @given(rows)
 def test_the_order_of_rows_does_not_matter(pairs):
-    with told(*map(list, zip(*pairs, strict=True))) as one:
+    with open_histogram(*map(list, zip(*pairs, strict=True))) as one:
         forth = [attack(one).to_dict() for attack in (find_homogeneity, find_skewness)]
-    with told(*map(list, zip(*reversed(pairs), strict=True))) as one:
+    with open_histogram(*map(list, zip(*reversed(pairs), strict=True))) as one:
         back = [attack(one).to_dict() for attack in (find_homogeneity, find_skewness)]
     assert forth == back
 
@@ -88,7 +88,7 @@ def test_people_with_several_rows_have_several_values_at_once():
 
 def test_people_with_several_rows_are_counted_once():
     groups, values = ["a", "a", "a", "b", "b"], ["x", "x", "x", "y", "z"]
-    with told(groups, values, unit=["ann", "ann", "bob", "ann", "cy"]) as one:
+    with open_histogram(groups, values, unit=["ann", "ann", "bob", "ann", "cy"]) as one:
         same, guess = find_homogeneity(one), find_inference(one, sure=0.9)
     # In class a are Ann and Bob, with x both; Ann is in b as well.
     assert (same.targets, same.claimed, same.details["classes"]) == (3, 2, 2)
@@ -96,13 +96,13 @@ def test_people_with_several_rows_are_counted_once():
 
 
 def test_suppressed_rows_are_attacked_as_a_class():
-    with told(["a", "a", "*", "*"], ["x", "x", "y", "y"]) as one:
+    with open_histogram(["a", "a", "*", "*"], ["x", "x", "y", "y"]) as one:
         found = find_homogeneity(one)
     assert (found.targets, found.claimed, found.rate) == (4, 4, 1.0)
 
 
 def test_a_release_that_is_suppressed_whole_reveals_nothing():
-    with told(["*", "*"], ["x", "y"]) as one:
+    with open_histogram(["*", "*"], ["x", "y"]) as one:
         for attack in (find_homogeneity, find_inference, find_background, find_skewness):
             found = attack(one)
             if found.attack != "background":  # who rules out one of two values knows the other
@@ -111,13 +111,13 @@ def test_a_release_that_is_suppressed_whole_reveals_nothing():
 
 
 def test_a_release_with_one_value_teaches_nothing():
-    with told(["a", "a", "b"], ["x", "x", "x"]) as one:
+    with open_histogram(["a", "a", "b"], ["x", "x", "x"]) as one:
         for attack in (find_homogeneity, find_inference, find_background):
             assert (attack(one).rate, attack(one).advantage) == (1.0, 0.0)
 
 
 def test_the_value_of_a_person_is_in_the_example_only():
-    with told(["secret class"] * 2, ["secret value"] * 2) as one:
+    with open_histogram(["secret class"] * 2, ["secret value"] * 2) as one:
         for attack in (find_homogeneity, find_inference, find_background, find_skewness):
             found = attack(one)
             assert "secret" not in str(found.to_dict())
@@ -125,7 +125,7 @@ def test_the_value_of_a_person_is_in_the_example_only():
 
 
 def test_homogeneity_by_chance_is_distinguished_from_values_that_follow_the_class():
-    with told(["a", "a", "b", "b"], ["x", "x", "y", "y"]) as one:
+    with open_histogram(["a", "a", "b", "b"], ["x", "x", "y", "y"]) as one:
         found = find_homogeneity(one)
     # Two of two x in one class: 2 / C(4, 2).
     assert found.details["by_chance"] == pytest.approx(1 / 3)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 @contextmanager
-def told(
+def open_histogram(
     groups: list, values: list, *, policy=None, unit: list | None = None, **columns: list
 ) -> Generator[SensitiveHistogram]:
     """Open a release with one quasi-identifier `group` and one sensitive column `value`."""
