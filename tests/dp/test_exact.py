@@ -30,7 +30,7 @@ from discreet.dp.exact import (
     parabola,
     uniform,
 )
-from discreet.dp.exact_choice import sample_exponential, sample_permute_and_flip, score_gaps
+from discreet.dp.noise import sample_exponential, sample_permute_and_flip, score_gaps
 
 RUNS = 100_000
 rates = st.fractions(min_value=Fraction(1, 2**80), max_value=2**80).filter(bool)

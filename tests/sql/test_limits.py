@@ -12,7 +12,7 @@ from tests.guard.rewrite import corpus
 
 from discreet.errors import StatementFailed
 from discreet.guard.statements.parse import parse_statements
-from discreet.guard.statements.placeholders import set_apart
+from discreet.guard.statements.split import set_apart
 from discreet.guard.statements.trees import parse_tree, parse_write
 from discreet.sql.limits import StatementBounds, check_text
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from discreet.dp.exact import discrete_gaussian, discrete_laplace, uniform
-from discreet.dp.exact_choice import sample_exponential, sample_permute_and_flip, score_gaps
+from discreet.dp.noise import sample_exponential, sample_permute_and_flip, score_gaps
 
 if TYPE_CHECKING:
     from fractions import Fraction

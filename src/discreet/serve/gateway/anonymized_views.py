@@ -26,9 +26,9 @@ from discreet.release.history import EarlierRelease
 from discreet.release.options import AnonymizeOptions
 from discreet.release.release import Release
 from discreet.serve.gateway import engine_effects, shown_views
-from discreet.serve.gateway.attributes_of_earlier_views import add_attributes
 from discreet.serve.gateway.audit import AuditDraft
 from discreet.serve.gateway.session_state import SessionState
+from discreet.serve.gateway.shown_views import add_attributes
 from discreet.serve.gateway.sources import require_level, session_source
 from discreet.serve.session import Notice, Outcome
 from discreet.sql import build

@@ -1,10 +1,15 @@
-"""Anonymized views that were shown: saved copies can be composed with later ones, so all count."""
+"""Anonymized views that were shown: saved copies can be composed with later ones, so all count.
+
+Releases are composed over people of whom the adversary knows what either of them publishes, so the
+gate needs the attributes that earlier views publish and a query does not, read beside its rows. They
+are never published with the query's own.
+"""
 
 from __future__ import annotations
 
 import base64
 import io
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,11 +17,17 @@ import pyarrow.parquet as pq
 from sqlglot import exp
 
 from discreet.engines.engine import ArrowTable
+from discreet.errors import AccessDenied
 from discreet.guard.access.authority import Authority, Name, Relation
 from discreet.guard.access.dependents import named_in, parse_stored_sql
+from discreet.guard.rewrite.authorize import authorize_query, relations_of
+from discreet.guard.rewrite.permitted import PermittedQuery
 from discreet.serve.gateway.session_state import SessionState
+from discreet.serve.gateway.sources import require_level, session_source
 from discreet.sql import build
 
+# With any of these, another column changes which rows there are.
+_CHANGES_ROWS = ("distinct", "group", "having", "with_")
 _KIND = "withdrawn release"
 
 
@@ -108,3 +119,64 @@ def _base_relations(authority: Authority, name: Name) -> set[Name]:
             found |= fresh
             waiting += fresh
     return found
+
+
+def add_attributes(
+    session: SessionState, query: exp.Query, names: Sequence[str], wanted: Iterable[str]
+) -> PermittedQuery | None:
+    """Return `query`, whose columns are `names`, with the wanted columns of the relations it reads.
+
+    None if there is none to add: the relations do not have them, the subject may not read them, or
+    the query's rows are not rows of its relations.
+    """
+    if not isinstance(query, exp.Select) or not _shows_rows_of_relations(query):
+        return None
+    left = [name for name in dict.fromkeys(wanted) if name not in names]
+    added: list[exp.Expr] = []
+    for table in _tables_of(query):
+        there = _column_names(session, table)
+        added += [_column_of(table, name) for name in left if name in there]
+        left = [name for name in left if name not in there]
+    if not added:
+        return None
+    try:
+        permitted = authorize_query(
+            query.copy().select(*added, copy=False),
+            session.authority,
+            session.subject,
+            dialect=session.dialect,
+            source=session_source(session),
+        )
+        require_level(session, permitted.reads)
+    except AccessDenied:
+        return None
+    return permitted
+
+
+def _shows_rows_of_relations(query: exp.Select) -> bool:
+    if any(query.args.get(part) for part in _CHANGES_ROWS):
+        return False
+    return not any(one.find(exp.AggFunc) for one in query.expressions)
+
+
+def _tables_of(query: exp.Select) -> list[exp.Table]:
+    """Return the tables that a query reads itself, not those of its subqueries."""
+    source = query.args.get("from_")
+    sources = [source.this] if source is not None else []
+    sources += [join.this for join in query.args.get("joins") or ()]
+    return [one for one in sources if isinstance(one, exp.Table)]
+
+
+def _column_of(table: exp.Table, name: str) -> exp.Column:
+    alias = table.args.get("alias")
+    qualifier = alias.this if alias is not None else table.this
+    return exp.Column(this=exp.to_identifier(name, quoted=True), table=qualifier.copy())
+
+
+def _column_names(session: SessionState, table: exp.Table) -> set[str]:
+    bare = table.copy()
+    for part in ("alias", "joins"):
+        bare.set(part, None)
+    reading = exp.Select(expressions=[exp.Star()]).from_(bare)
+    found = relations_of(reading, session.authority, session.subject)
+    return {column.name for relation in found for column in relation.columns}

@@ -8,12 +8,11 @@ from collections.abc import Iterator, Sequence
 from discreet.errors import DiscreetError, StatementFailed
 from discreet.guard.identity.authenticator import ClientInfo
 from discreet.serve.pg import messages
-from discreet.serve.pg.authenticate import authenticate_client
 from discreet.serve.pg.failures import error_response
 from discreet.serve.pg.message_handler import MessageHandler, log_failure
 from discreet.serve.pg.messages import Frame
 from discreet.serve.pg.server_state import PgServerState
-from discreet.serve.pg.startup import CancelRequest, Startup, read_startup
+from discreet.serve.pg.startup import CancelRequest, Startup, authenticate_client, read_startup
 from discreet.serve.pg.wire import ClientGone, ClientIdle, Wire
 from discreet.serve.session import Session
 
