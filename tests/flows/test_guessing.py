@@ -160,6 +160,69 @@ def test_the_record_of_a_deidentified_table_confirms_no_guess(folder: Path, disc
     assert digest not in "".join(path.read_text() for path in kept)
 
 
+def shared(folder: Path, discreet, text: str, *options: str) -> dict[str, bytes]:
+    """What is published of a deidentified source, each file by its name."""
+    (folder / "people.csv").write_text(text)
+    for name in ("out", "discreet-releases"):
+        shutil.rmtree(folder / name, ignore_errors=True)
+    (folder / "out").mkdir()
+    reason = ("--accept-risk", "an example")
+    ran = discreet("deidentify", "people.csv", *options, *reason, "-o", "out/shared.csv")
+    assert ran.code == 0, ran.err
+    return {path.name: path.read_bytes() for path in (folder / "out").iterdir()}
+
+
+SAFE_HARBOR = ("--method", "safe-harbor", "--as-of", "2026")
+
+
+@pytest.mark.parametrize(
+    ("column", "usual", "other", "options"),
+    [("email", "p{}@example.org", "", ()), ("born", "unknown {}", "1950", ("--class", "born=C"))],
+)
+def test_the_record_does_not_count_the_cells_of_a_column_that_was_removed(
+    folder: Path, discreet, column: str, usual: str, other: str, options: tuple[str, ...]
+):
+    cells = [usual.format(n) for n in range(24)]
+    found = [
+        shared(
+            folder,
+            discreet,
+            "\n".join([f"{column},age,ill", *(f"{cell},31,flu" for cell in written), ""]),
+            *(*SAFE_HARBOR, "--keep", "ill", *options),
+        )
+        for written in (cells, [*cells[:-1], other])
+    ]
+    assert found[0]["shared.csv"].splitlines()[0] == b"age,ill"
+    assert found[0] == found[1]
+
+
+@pytest.mark.parametrize(
+    "method", [(*SAFE_HARBOR, "--unit", "name"), ("--method", "expert", "--policy", "policy.yaml")]
+)
+def test_how_many_rows_a_person_has_is_not_in_the_record(folder: Path, discreet, method):
+    policy = POLICY.replace("  people:\n", "  people:\n    unit: name\n")
+    (folder / "policy.yaml").write_text(policy.replace("k: 4", "k: 2"))
+    alone = [f"P{place}" for place in range(48)]
+    twice = [*alone[:24], *(f"Q{place // 2}" for place in range(24))]
+    rows = [(zipcode, ill) for zipcode in ("31", "51") for ill in "abcdefghijkl" * 2]
+    found = [
+        shared(
+            folder,
+            discreet,
+            "\n".join(
+                [
+                    "name,age,ill",
+                    *(f"{u},{a},{i}" for u, (a, i) in zip(units, rows, strict=True)),
+                    "",
+                ]
+            ),
+            *method,
+        )
+        for units in (alone, twice)
+    ]
+    assert found[0] == found[1]
+
+
 def test_a_packed_file_has_neither_a_name_nor_a_time_in_its_head(folder: Path, discreet):
     (folder / "policy.yaml").write_text(POLICY)
     found = published(folder, discreet, source_of(next(guesses())), "released.csv.gz")

@@ -22,8 +22,8 @@ from discreet.release.deidentify.deidentify import (
 from discreet.release.deidentify.expert import Determination, ExpertChoices
 from discreet.release.deidentify.keys import SecretKey, read_key_file, read_key_variable
 from discreet.release.deidentify.record import Deidentified
-from discreet.release.deidentify.source import SourceOptions
 from discreet.release.deidentify.zip_areas import read_small_areas
+from discreet.release.source import SourceOptions
 
 DeidentificationMethod = Literal["safe-harbor", "expert", "pseudonymize"]
 SAFE_HARBOR, EXPERT, PSEUDONYMIZE = "safe-harbor", "expert", "pseudonymize"

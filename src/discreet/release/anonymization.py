@@ -10,15 +10,13 @@ from typing import Any, Literal
 import numpy as np
 
 from discreet.criteria.criterion import PopulationCriterion
-from discreet.engines.connect import opened_table
 from discreet.engines.engine import Table
-from discreet.engines.scratch import ScratchEngine
 from discreet.errors import CriteriaUnreachable, EmptySource, WrongUsage
-from discreet.measure.assess import open_population, resolve_policy
+from discreet.measure.assess import open_population
 from discreet.measure.assessment import Assessment
 from discreet.measure.classes import group_cells
 from discreet.measure.risk.sample import SampleRisk, sample_risk
-from discreet.measure.roles import RoleBinding, bind_roles, select_table
+from discreet.measure.roles import RoleBinding, bind_roles
 from discreet.policy import model
 from discreet.policy.model import Policy
 from discreet.release.anonymize.dropped_rows import is_relative, solve_without_dropped
@@ -30,13 +28,13 @@ from discreet.release.clipping_advice import advise_clipping
 from discreet.release.gate import Gate
 from discreet.release.history import EarlierRelease, distinct_releases, earlier_releases
 from discreet.release.homogeneous import homogeneous_classes
-from discreet.release.left_out import columns_left_out, without_columns
 from discreet.release.options import AnonymizeOptions, apply_options, caution_set_aside
 from discreet.release.output.target import FileTarget, FolderTarget, Target
 from discreet.release.prediction import Goal
 from discreet.release.publication import ChosenRecoding, write_and_measure
 from discreet.release.registry import Registry, registry_of_table
 from discreet.release.release import Release, Risks
+from discreet.release.source import SourceOptions, SourceTable, open_source
 from discreet.release.steps.apply import StepRecord
 from discreet.release.suppressed import people_suppressed, suppressed_meet_criteria
 from discreet.release.unlisted import unlisted_columns
@@ -47,19 +45,6 @@ from discreet.release.write import WrittenOutput, parse_target
 Progress = Callable[[str, int, int], None]
 
 Suppressed = Literal["keep", "drop"]
-
-
-@dataclass(frozen=True)
-class Input:
-    """Where rows come from and how they are read."""
-
-    source: object
-    policy: Policy | str | Path | None = None
-    table: str | None = None
-    against: object = None
-    delimiter: str | None = None
-    encoding: str | None = None
-    memory_limit: str | None = None
 
 
 def anonymize_source(  # noqa: PLR0913 -- the flags of the command
@@ -128,48 +113,40 @@ def anonymize_source(  # noqa: PLR0913 -- the flags of the command
     (2, 2, 0)
     """
     target = parse_target(output, force=force) if output is not None else None
-    given = Input(source, policy, table, against, delimiter, encoding, memory_limit)
-    with (
-        opened_table(
-            source,
-            table=table,
-            delimiter=delimiter,
-            encoding=encoding,
-            memory_limit=memory_limit,
-        ) as opened,
-        ScratchEngine(opened.engine) as scratch,
-    ):
-        settled = _settle_options(given, opened, options or AnonymizeOptions())
-        asked, left_out, cautions = settled
+    options = options or AnonymizeOptions()
+    reading = SourceOptions(
+        table, delimiter, encoding, memory_limit, options.leave_out, options.unit
+    )
+    with open_source(source, policy, reading) as opened:
+        asked = _settle_options(opened, options, against)
         plan = _AnonymizePlan(
             asked,
-            left_out,
-            given,
+            opened,
+            against,
+            reading,
             suppressed,
             seconds,
             key,
             expected,
-            cautions,
+            caution_set_aside(opened.stated, asked),
             _make_gate(asked, target, earlier=earlier, manifest=manifest, accepted=accept_risk),
             registry_of_table(registry, asked.name, asked),
             frontier=frontier,
             minimal=minimal,
             progress=progress or (lambda *_: None),
         )
-        return _publish_release(plan, replace(opened, engine=scratch), target)
+        return _publish_release(plan, target)
 
 
 def _settle_options(
-    given: Input, opened: Table, options: AnonymizeOptions
-) -> tuple[model.TablePolicy, tuple[str, ...], tuple[str, ...]]:
-    """Return what is to be done, which columns are left out for that, and what to say about it."""
-    loaded = resolve_policy(given.policy)
-    policy = select_table(loaded, label=opened.label, name=given.table) if loaded else None
-    asked = apply_options(policy, options, name=PurePath(opened.label).stem)
+    opened: SourceTable, options: AnonymizeOptions, against: object
+) -> model.TablePolicy:
+    """Return what is to be done: the policy with what the call states instead."""
+    asked = apply_options(opened.stated, options, name=PurePath(opened.table.label).stem)
     about_population = any(
         isinstance(criterion, PopulationCriterion) for criterion in asked.criteria
     )
-    if about_population and given.against is None:
+    if about_population and against is None:
         raise WrongUsage(
             "k-map and delta-presence compare the release with its population. Name the "
             "population's table with --against."
@@ -177,8 +154,7 @@ def _settle_options(
     if about_population and options.method is None and asked.release.method == "local":
         # Labels of classes that overlap have no number of people of the population.
         asked = replace(asked, release=replace(asked.release, method="full-domain"))
-    left_out = columns_left_out(opened, policy, options.leave_out)
-    return asked, left_out, caution_set_aside(policy, asked)
+    return asked
 
 
 def _make_gate(
@@ -204,8 +180,9 @@ class _AnonymizePlan:
     """The work to do, and what it needs besides the table."""
 
     asked: model.TablePolicy
-    left_out: tuple[str, ...]
-    given: Input
+    source: SourceTable
+    against: object
+    reading: SourceOptions
     suppressed: Suppressed
     seconds: float | None
     key: bytes | None
@@ -218,9 +195,8 @@ class _AnonymizePlan:
     progress: Progress
 
 
-def _publish_release(plan: _AnonymizePlan, table: Table, target: Target | None) -> Release:
-    names = [column.name for column in table.columns]
-    table = without_columns(table, plan.left_out, unit=plan.asked.unit)
+def _publish_release(plan: _AnonymizePlan, target: Target | None) -> Release:
+    table = plan.source.table
     unlisted = unlisted_columns(table, plan.asked)
     plan.progress("classes", 0, 1)
     known, (table, done) = table, _perform_steps(plan, table)
@@ -267,7 +243,9 @@ def _publish_release(plan: _AnonymizePlan, table: Table, target: Target | None) 
         frontier=_trace_frontier(plan, reading.problem) if plan.frontier else (),
         minimal=_minimal_generalizations(reading.problem) if plan.minimal else (),
         steps=tuple(step.to_dict() for step in done),
-        left_out=tuple(name for name in names if name in {*leave_out, *plan.left_out}),
+        left_out=tuple(
+            name for name in plan.source.columns if name in {*leave_out, *plan.source.left_out}
+        ),
         joint=found.joint,
         findings=passed.findings,
         undecided=passed.open_points,
@@ -287,12 +265,12 @@ def _read(plan: _AnonymizePlan, bound: RoleBinding) -> EncodedProblem:
         label = bound.subject.table.label
         raise EmptySource(f"{label} has a header but no rows: there are no people to publish.")
     population = None
-    if plan.given.against is not None:
+    if plan.against is not None:
         population = open_population(
-            plan.given.against,
+            plan.against,
             bound.subject.table,
-            delimiter=plan.given.delimiter,
-            encoding=plan.given.encoding,
+            delimiter=plan.reading.delimiter,
+            encoding=plan.reading.encoding,
         )
     return read_problem(
         cells,

@@ -8,25 +8,33 @@ from pathlib import PurePath
 
 from sqlglot import exp
 
+from discreet.attacks.classes.uniqueness import find_uniqueness
 from discreet.attacks.finding import Finding, judge, worst_first
+from discreet.attacks.linkage.link import link_people
 from discreet.attacks.manifest import hierarchies_of, promised_k
 from discreet.engines.connect import open_table
-from discreet.engines.engine import Engine, Table
+from discreet.engines.engine import Column, Engine, Kind, Table
 from discreet.engines.scratch import ScratchEngine, innermost
 from discreet.errors import RiskNotTolerated, WrongUsage
 from discreet.formatting import format_percent, join_names
 from discreet.measure.assessment import Assessment
+from discreet.measure.joint import measure_joint
 from discreet.measure.roles import bind_roles
 from discreet.policy import model
 from discreet.policy.attack_tolerance import release_tolerance
 from discreet.policy.hierarchy import Hierarchy
-from discreet.policy.undecided import find_undecided
+from discreet.policy.undecided import find_undecided, find_unsure
 from discreet.registry import ATTACKS
 from discreet.release.history import EarlierRelease
 from discreet.release.verify import policy_of_release
 from discreet.sql import build
 
 SAMPLE = 2_000  # people who are attacked one by one; classes are attacked whole
+# The roles of columns decide nothing in deidentified rows: what is left out or made coarser does.
+REMEDY = (
+    "Look at every column with --dry-run, and leave out those that are not needed: --leave-out a,b. Or "
+    "publish by criteria instead, with `discreet anonymize`."
+)
 
 
 @dataclass(frozen=True)
@@ -57,7 +65,7 @@ class Gate:
                 must be decided first, and the risk was not accepted.
         """
         tried = attack_release(release, source, self.asked, earlier=self.earlier)
-        alone = _find_uniqueness(release, measured)
+        alone = find_uniqueness(measured.joint, target=release.label)
         tolerance = release_tolerance(self.asked)
         of_people = _attack_classes_of_people(people, self.asked, release.label) if people else ()
         open_points = find_undecided(
@@ -130,49 +138,27 @@ def attack_release(
     joined with this one, by every column that they share; the adversary then also knows what their
     policies took for quasi-identifiers, regardless of this one.
     """
-    quasi = [
-        name
-        for name in asked.with_role(model.ColumnRole.QUASI_IDENTIFIER)
-        if release.column(name) is not None
-    ]
-    sensitive = [
-        name
-        for name in asked.with_role(model.ColumnRole.SENSITIVE)
-        if release.column(name) is not None
-    ]
-    kept = [
-        column.name
-        for column in release.columns
-        if column.name not in (*quasi, *sensitive) and source.column(column.name) is not None
-    ]
+    quasi = _published(release, asked.with_role(model.ColumnRole.QUASI_IDENTIFIER))
     # What the attacks keep on the engine goes with the scratch.
     with ScratchEngine(release.engine) as scratch:
         release = replace(release, engine=scratch)
         before = read_earlier(earlier, engine=scratch)
-        more = [
-            name
-            for name in known_from_earlier(
-                before, [column.name for column in release.columns], asked
-            )
-            if source.column(name) is not None and name not in quasi
-        ]
-        nothing = "No quasi-identifier is left in what was made: there was nothing to link by."
-        if not (quasi or more):
-            return GateResult(cautions=(nothing,), not_tried=tuple(one.output for one in earlier))
-        columns = dict.fromkeys([*quasi, *sensitive, *kept, *more])
-        people = sample_people(source, list(columns), engine=scratch)
-        hierarchies, k = hierarchies_of(asked), promised_k(asked)
-        known = KnownPeople(people, quasi, sensitive, kept, hierarchies, k, more)
+        known = _know_people(source, release, quasi, asked, before)
         together = attack_jointly(known, release, before)
         if not quasi:
+            nothing = "No quasi-identifier is left in what was made: there was nothing to link by."
             return replace(together, cautions=(nothing, *together.cautions))
         findings = (
-            _attack_linkage(known, release),
+            _attack_linkage(known, release, hierarchies=known.hierarchies),
             *_attack_classes(release, replace(asked, unit=None)),
             *together.findings,
         )
         cautions = (*together.cautions, *ATTACKS.broken().values())
         return replace(together, findings=findings, cautions=cautions)
+
+
+def _published(release: Table, names: Sequence[str]) -> list[str]:
+    return [name for name in names if release.column(name) is not None]
 
 
 @dataclass(frozen=True)
@@ -240,15 +226,36 @@ def sample_people(source: Table, columns: Sequence[str], *, engine: Engine) -> T
     return Table(engine, relation, engine.columns(relation), source.label)
 
 
-def _attack_linkage(known: KnownPeople, release: Table) -> Finding:
-    from discreet.attacks.linkage.link import link_people
+def _know_people(
+    source: Table,
+    release: Table,
+    quasi: Sequence[str],
+    asked: model.TablePolicy,
+    before: EarlierReleases,
+) -> KnownPeople:
+    """Return some people of `source`, and what of them an adversary of `release` knows or wants."""
+    sensitive = _published(release, asked.with_role(model.ColumnRole.SENSITIVE))
+    sensitive = [name for name in sensitive if name not in quasi]
+    names = [column.name for column in release.columns]
+    kept = [name for name in names if name not in (*quasi, *sensitive) and source.column(name)]
+    expected = known_from_earlier(before, names, asked)
+    more = [name for name in expected if source.column(name) and name not in quasi]
+    is_joined = bool(before.readable and (quasi or more))
+    columns = list(dict.fromkeys([*quasi, *sensitive, *kept, *more])) if is_joined else quasi
+    people = sample_people(source, columns, engine=release.engine) if columns else source
+    hierarchies, k = hierarchies_of(asked), promised_k(asked)
+    return KnownPeople(people, quasi, sensitive, kept, hierarchies, k, more)
 
-    return link_people(
-        release,
-        known.people,
-        on={name: name for name in known.quasi},
-        hierarchies=known.hierarchies,
-    )
+
+def _attack_linkage(
+    known: KnownPeople,
+    release: Table,
+    *,
+    sensitive: Sequence[str] = (),
+    hierarchies: Mapping[str, Hierarchy] | None = None,
+) -> Finding:
+    on = {name: name for name in known.quasi}
+    return link_people(release, known.people, on=on, sensitive=sensitive, hierarchies=hierarchies)
 
 
 def attack_jointly(known: KnownPeople, release: Table, before: EarlierReleases) -> GateResult:
@@ -353,10 +360,85 @@ def _worse_of_both(
     )
 
 
-def _find_uniqueness(release: Table, measured: Assessment) -> Finding:
-    from discreet.attacks.classes.uniqueness import find_uniqueness
+@dataclass(frozen=True)
+class DeidentifiedRows:
+    """Rows that are ready to be written: what outsiders may know of them, and which are pseudonyms.
 
-    return find_uniqueness(measured.joint, target=release.label)
+    `unit` is a column of the relation that says whose rows they are; it is not among the columns.
+    """
+
+    table: Table
+    quasi: Sequence[str]
+    pseudonyms: Sequence[str] = ()
+    unit: Column | None = None
+
+
+def attack_deidentified(made: DeidentifiedRows, source: Table, gate: Gate) -> GateResult:
+    """Attack what was made of `source`; return what was found.
+
+    Counted is who is alone on all columns that stay, whatever their roles. Linkage is tried by people
+    who know the values as they are published; pseudonyms with what the source holds and with usual
+    numbers and dates; and earlier releases of the same people are joined with this one.
+
+    Raises:
+        RiskNotTolerated: An attack learns more than the policy tolerates, and the risk was not accepted.
+    """
+    asked = gate.asked
+    with ScratchEngine(made.table.engine) as scratch:
+        release = replace(made.table, engine=scratch)
+        quasi = _published(release, made.quasi)
+        before = read_earlier(gate.earlier, engine=scratch)
+        # People are known as they are in these rows: what is not published here is not known of them.
+        known = _know_people(release, release, quasi, asked, before)
+        findings = _find_alone(release, made, asked)
+        if quasi:
+            linked = _attack_linkage(known, release, sensitive=known.sensitive)
+            findings.append(replace(linked, remedy=REMEDY))
+        findings += _attack_pseudonyms(release, made, source)
+        together = attack_jointly(known, release, before)
+    return gate.decide(
+        [*findings, *together.findings],
+        together.cautions,
+        tolerance=release_tolerance(asked),
+        open_points=find_unsure(asked, among={column.name for column in release.columns}),
+        not_tried=together.not_tried,
+    )
+
+
+def _find_alone(release: Table, made: DeidentifiedRows, asked: model.TablePolicy) -> list[Finding]:
+    """Return who is alone on the columns that stay; no one outside knows a pseudonym or a moved date."""
+    known = tuple(column for column in release.columns if column.name not in made.pseudonyms)
+    if not known:
+        return []
+    names = [column.name for column in known]
+    secret = [name for name in asked.with_role(model.ColumnRole.SENSITIVE) if name in names]
+    others = [name for name in names if name not in secret]
+    unit = () if made.unit is None else (made.unit,)
+    # A table of nothing but sensitive columns is known by all of them.
+    bound = bind_roles(
+        replace(release, columns=(*known, *unit)),
+        quasi=others or names,
+        sensitive=secret if others else (),
+        unit=made.unit.name if made.unit else None,
+    )
+    return [replace(find_uniqueness(measure_joint(bound), target=release.label), remedy=REMEDY)]
+
+
+def _attack_pseudonyms(
+    release: Table, made: DeidentifiedRows, source: Table
+) -> tuple[Finding, ...]:
+    from discreet.attacks.hashes.dictionary import DictionaryOptions, attack_table
+
+    columns = tuple(
+        column
+        for column in release.columns
+        if column.name in made.pseudonyms and column.kind in (Kind.TEXT, Kind.INTEGER)
+    )
+    if not columns:
+        return ()
+    # Millions of texts of known forms would take minutes, and a keyed pseudonym is none of them.
+    tools = DictionaryOptions(forms_limit=0)
+    return attack_table(replace(release, columns=columns), known=[source], tools=tools)
 
 
 def _refusal_message(beyond: Sequence[Finding], open_points: Sequence[str]) -> str:

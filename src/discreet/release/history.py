@@ -8,9 +8,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from discreet.attacks.manifest import NAME
 from discreet.release.output.files import file_digest, folder_digest
 
-ENDING = "release.json"
 _OPENING = b'{\n  "program": "discreet '  # how manifests begin, under any name
 
 
@@ -94,7 +94,7 @@ def _find_manifests(folder: Path) -> list[Path]:
     return [
         path
         for path in sorted(folder.glob("*.json"))
-        if path.name.endswith(ENDING) or _begins_as_manifest(path)
+        if path.name.endswith(NAME) or _begins_as_manifest(path)
     ]
 
 

@@ -9,31 +9,47 @@ from __future__ import annotations
 
 import glob
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any
 
+from discreet.attacks.manifest import NAME
 from discreet.errors import InvalidManifest, SourceNotFound
+from discreet.measure.profile.identifiers import SAFE_HARBOR
 from discreet.policy import model
 from discreet.policy.hierarchies.lookup import Lookup
 from discreet.policy.model import Policy
 from discreet.policy.write import policy_value
 from discreet.registry import find_engine
 from discreet.release.release import Release
-from discreet.result import to_plain_data
+from discreet.result import Result, to_plain_data
 from discreet.writing import write_atomically
 
 if TYPE_CHECKING:
+    from discreet.release.output.target import Target
     from discreet.release.registry import RegistryRecord
 
-NAME = "release.json"
 FORMAT = 2
 # What is measured on the published rows alone. Losses, risks before, rows left out, and what attacks
 # with the source's people found depend on the source: they are in the custodian's record.
 _PUBLIC = ("id", "output", "method", "classes", "left_out", "sha256", "bytes")
 _OF_POPULATION = ("k-map", "delta-presence")
+_PUBLIC_DEIDENTIFICATION = (
+    *(
+        "method",
+        "source",
+        "settings",
+        "holds",
+        "threshold",
+        "adversary",
+        "quasi",
+        "removed",
+        "expert",
+    ),
+    *("attacks_not_tried", "output"),
+)
 
 
 @dataclass(frozen=True)
@@ -69,7 +85,6 @@ def write_manifest(
 ) -> None:
     """Write what was done and what it proves: nothing that depends on more than the published rows."""
     content = {
-        "program": f"discreet {version('discreet')}",
         "format": FORMAT,
         "made": made,
         "arguments": dict(arguments),
@@ -79,6 +94,61 @@ def write_manifest(
         # The reason as it was given: whether it was needed depends on the source.
         "release": {**public_manifest(release), "accepted_risk": arguments.get("accept_risk")},
     }
+    _write_json(path, content)
+
+
+def deidentification_manifest_path(target: Target) -> Path | None:
+    """Return where the manifest of deidentified rows goes: beside a file or folder, nowhere for a table."""
+    path = getattr(target, "path", None)
+    return None if path is None else Path(f"{str(path).rstrip('/')}.{NAME}")
+
+
+def write_deidentification_manifest(
+    found: Result,
+    target: Target,
+    *,
+    source: object,
+    accepted: str | None,
+    record: RegistryRecord | None = None,
+) -> None:
+    """Write beside deidentified rows what was done to them, and keep all numbers in the registry."""
+    if record is not None:
+        _amend_record(record, found, _find_files(source))
+    place = deidentification_manifest_path(target)
+    if place is not None:
+        _write_json(place, {**public_deidentification(found), "accepted_risk": accepted})
+
+
+def public_deidentification(found: Result) -> dict[str, Any]:
+    """Return what may go with deidentified rows: what was done to each column, and no count.
+
+    The unit and the population are not published, and a column that was removed is not either: what
+    was counted in them stays with the custodian.
+    """
+    content = found.to_dict()
+    public = {name: content[name] for name in _PUBLIC_DEIDENTIFICATION if name in content}
+    if "columns" in content:
+        public["columns"] = [_public_column(column) for column in content["columns"]]
+        public["classes"] = [
+            {name: one[name] for name in ("letter", "kind", "columns")}
+            for one in content["classes"]
+        ]
+        left = content["remaining"]
+        public["remaining"] = None if left is None else {"quasi": left["quasi"]}
+    return public
+
+
+def _public_column(column: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what was done to a column; why it changed is its class, without the counts behind that."""
+    found = {name: column[name] for name in ("column", "letter", "action", "reason")}
+    if column["action"] == "kept":
+        return found
+    letter = column["letter"]
+    return {**found, "reason": SAFE_HARBOR[letter] if letter else None}
+
+
+def _write_json(path: Path, content: Mapping[str, Any]) -> None:
+    content = {"program": f"discreet {version('discreet')}", **content}
     write_atomically(path, json.dumps(content, indent=2, ensure_ascii=False) + "\n")
 
 
@@ -185,12 +255,17 @@ def keep_record(release: Release, *, arguments: Mapping[str, Any], made: str | N
         policy_file=Path(arguments["policy"]) if arguments["policy"] else None,
         against=arguments["against"],
     )
+    _amend_record(record, release, files, published=made, arguments=dict(arguments))
+
+
+def _amend_record(
+    record: RegistryRecord, found: Result, files: Sequence[Path], **more: Any
+) -> None:
     record.amend(
         program=f"discreet {version('discreet')}",
-        published=made,
-        arguments=dict(arguments),
         files={str(path): record.keyed_digest(path) for path in files},
-        release=release.to_dict(),
+        release=found.to_dict(),
+        **more,
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -57,6 +58,25 @@ def test_a_reason_opens_the_gate_and_is_recorded(tmp_path: Path):
     record = (tmp_path / "out.csv.release.json").read_text("utf-8")
     assert '"accepted_risk": "agreed"' in record
     assert "Zebulon" not in record
+
+
+def test_the_record_does_not_say_whether_a_reason_was_needed(tmp_path: Path):
+    found = [
+        safe_harbor(
+            PEOPLE,
+            tmp_path / f"{tolerance}.csv",
+            as_of=2026,
+            policy=policy(tolerance),
+            accept_risk="agreed",
+        )
+        for tolerance in (0.1, 1.0)
+    ]
+    assert [one.accepted_risk for one in found] == ["agreed", None]
+    records = [
+        json.loads((tmp_path / f"{tolerance}.csv.release.json").read_text())
+        for tolerance in (0.1, 1.0)
+    ]
+    assert [one["accepted_risk"] for one in records] == ["agreed", "agreed"]
 
 
 def test_a_dry_run_reports_what_would_be_kept_back():

@@ -17,13 +17,13 @@ from discreet.policy import model
 from discreet.policy.model import ColumnRole
 from discreet.release.deidentify.keys import SecretKey
 from discreet.release.deidentify.kinds import Pseudonym
-from discreet.release.deidentify.prepared_release import UNIT, PreparedRelease, keep_rows
 from discreet.release.deidentify.pseudonyms import pseudonymize
-from discreet.release.deidentify.record import ColumnRecord, Deidentified
+from discreet.release.deidentify.record import ColumnRecord, Deidentified, PreparedRelease
 from discreet.release.deidentify.remaining import measure_remaining
-from discreet.release.deidentify.source import SourceTable
+from discreet.release.deidentify.replace import UNIT, keep_rows
 from discreet.release.deidentify.tokens import TokenMapping
 from discreet.release.deidentify.unrecognized import names_people
+from discreet.release.source import SourceTable
 from discreet.sql import build
 
 METHOD = "pseudonymize"
@@ -58,7 +58,7 @@ def apply_pseudonyms(
     stays as it is unless the custodian keeps it by name. Pseudonymous rows are still personal data
     (GDPR art. 4(5), recital 26): the holder of the key, or of enough knowledge about a person, finds them.
     """
-    table = source.table
+    table, rows = source.table, source.count_rows()
     _check(table, choices)
     progress("columns", 0, 1)
     parts = _decide_columns(table, choices, source.policy)
@@ -91,7 +91,7 @@ def apply_pseudonyms(
         method=METHOD,
         source=table.label,
         verdict=_write_verdict(parts),
-        rows=source.rows,
+        rows=rows,
         columns=_column_records(table, parts),
         classes=(),
         settings={

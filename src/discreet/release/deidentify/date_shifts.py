@@ -18,7 +18,7 @@ from discreet.measure.encode import comparable_value
 from discreet.policy.hierarchies.values import text_of
 from discreet.release.deidentify.keys import SecretKey
 from discreet.release.deidentify.kinds import DateShift
-from discreet.release.replace import Change, load_replacements
+from discreet.release.deidentify.replace import Change, load_replacements
 from discreet.sql import build
 
 _ALIAS = "person"

@@ -1,38 +1,41 @@
-"""`deidentify`: a source in, its rows without identifiers written, and a record of what was done."""
+"""`deidentify`: a source in, its rows without identifiers written, and a manifest of what was done."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
-from contextlib import AbstractContextManager
-from dataclasses import replace
+from collections.abc import Collection, Generator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TypeVar
 
 from sqlglot import exp
 
-from discreet.engines.engine import Engine, Table
+from discreet.engines.engine import Table
 from discreet.errors import OutputRefused, WrongUsage
 from discreet.measure.assess import Progress
+from discreet.policy import model
 from discreet.policy.model import Policy
 from discreet.release.deidentify.apply_pseudonyms import PseudonymChoices, apply_pseudonyms
 from discreet.release.deidentify.expert import Determination, ExpertChoices, determine
-from discreet.release.deidentify.gate import DeidentifiedRows, pass_gate
-from discreet.release.deidentify.prepared_release import UNIT, PreparedRelease
-from discreet.release.deidentify.record import (
-    Deidentified,
-    deidentification_record_path,
-    write_record,
-)
+from discreet.release.deidentify.record import Deidentified, PreparedRelease
+from discreet.release.deidentify.replace import UNIT
 from discreet.release.deidentify.safe_harbor import SafeHarborChoices, apply_safe_harbor
-from discreet.release.deidentify.source import SourceOptions, SourceTable, open_source
 from discreet.release.deidentify.tokens import TokenMapping, open_tokens, seal_tokens
 from discreet.release.deidentify.zip_areas import SmallAreas
-from discreet.release.gate import GateResult
+from discreet.release.gate import DeidentifiedRows, Gate, GateResult, attack_deidentified
+from discreet.release.manifest import (
+    deidentification_manifest_path,
+    write_deidentification_manifest,
+)
 from discreet.release.output.target import Target
 from discreet.release.registry import PendingRelease, Registry, registry_of_table
+from discreet.release.source import SourceOptions, SourceTable, open_source
 from discreet.release.wording import not_tried
-from discreet.release.write import WrittenOutput, parse_target, write_rows
+from discreet.release.write import parse_target, write_rows
 from discreet.sql import build
 from discreet.writing import require_writable_path
+
+_Found = TypeVar("_Found", Deidentified, Determination)
 
 
 def safe_harbor(  # noqa: PLR0913 -- the flags of the command
@@ -76,17 +79,10 @@ def safe_harbor(  # noqa: PLR0913 -- the flags of the command
     """
     if not 1900 <= as_of <= 2200:
         raise WrongUsage(f"The year {as_of} is none to count ages to. Give one such as 2026.")
-    target = prepare_target(output, force=force) if output is not None else None
     choices = SafeHarborChoices(as_of, dict(classes or {}), tuple(keep), unit, small)
-    with (
-        open_source(source, policy, reading or SourceOptions()) as table,
-        _begin_publication(registry, table, target) as publishing,
-    ):
-        prepared = apply_safe_harbor(table, choices, progress=progress or _ignore_progress)
-        prepared = _attack_prepared(prepared, table, publishing, accepted=accept_risk)
-        if target is None:
-            return prepared.found
-        return write_prepared(prepared, table.table.engine, target, publishing, source=source)
+    with _begin_publication(source, policy, output, registry, accept_risk, force, reading) as begun:
+        prepared = apply_safe_harbor(begun.table, choices, progress=progress or _ignore_progress)
+        return begun.write_prepared(begun.attack_prepared(prepared))
 
 
 def pseudonymize_source(  # noqa: PLR0913 -- the flags of the command
@@ -107,22 +103,16 @@ def pseudonymize_source(  # noqa: PLR0913 -- the flags of the command
     Tokens are looked up in the sealed `mapping` and added to it before rows are written, so that no
     token is ever published that its custodian could not look up.
     """
-    target = prepare_target(output, force=force) if output is not None else None
     if mapping is not None:
         choices = replace(choices, tokens=_open_mapping(mapping, choices))
-    with (
-        open_source(source, policy, reading or SourceOptions()) as table,
-        _begin_publication(registry, table, target) as publishing,
-    ):
-        prepared, tokens = apply_pseudonyms(table, choices, progress=progress or _ignore_progress)
-        prepared = _attack_prepared(
-            prepared, table, publishing, pseudonyms=choices.columns, accepted=accept_risk
+    with _begin_publication(source, policy, output, registry, accept_risk, force, reading) as begun:
+        prepared, tokens = apply_pseudonyms(
+            begun.table, choices, progress=progress or _ignore_progress
         )
-        if target is None:
-            return prepared.found
-        if mapping is not None and choices.key is not None:
+        prepared = begun.attack_prepared(prepared, pseudonyms=choices.columns)
+        if begun.target is not None and mapping is not None and choices.key is not None:
             seal_tokens(tokens, mapping, key=choices.key)
-        return write_prepared(prepared, table.table.engine, target, publishing, source=source)
+        return begun.write_prepared(prepared)
 
 
 def _open_mapping(mapping: Path, choices: PseudonymChoices) -> TokenMapping:
@@ -148,22 +138,12 @@ def determine_source(  # noqa: PLR0913 -- the flags of the command
 
     Nothing is written if the residual risk is above the threshold.
     """
-    target = prepare_target(output, force=force) if output is not None else None
-    choices = replace(choices, remove_identifiers=choices.remove_identifiers or target is not None)
-    with (
-        open_source(source, policy, reading or SourceOptions()) as table,
-        _begin_publication(registry, table, target) as publishing,
-    ):
-        found, judged = determine(table, choices, progress=progress or _ignore_progress)
+    choices = replace(choices, remove_identifiers=choices.remove_identifiers or output is not None)
+    with _begin_publication(source, policy, output, registry, accept_risk, force, reading) as begun:
+        found, judged = determine(begun.table, choices, progress=progress or _ignore_progress)
         if not found.holds:
             return found
-        passed = pass_gate(
-            _without_unit(judged, quasi=found.quasi),
-            table,
-            accepted=accept_risk,
-            refuses=target is not None,
-            earlier=publishing.earlier,
-        )
+        passed = begun.attack(judged, quasi=found.quasi)
         found = replace(
             found,
             verdict=" ".join([found.verdict, *_describe_result(passed)]),
@@ -172,75 +152,100 @@ def determine_source(  # noqa: PLR0913 -- the flags of the command
             accepted_risk=passed.accepted,
             cautions=(*found.cautions, *passed.cautions),
         )
-        if target is None:
-            return found
         columns = [column.name for column in judged.columns if column.name != UNIT]
-        query = build.select(*map(build.column, columns), source=judged.relation.copy())
-        found = replace(found, output=_write(table.table.engine, query, target, publishing))
-        write_record(found, target, source=source, record=publishing.record)
+        return begun.write(found, judged.relation, columns)
+
+
+@dataclass(frozen=True)
+class _Publication:
+    """A table that is open, and where its rows go once they were attacked: nowhere in a dry run."""
+
+    source: object
+    table: SourceTable
+    target: Target | None
+    pending: PendingRelease
+    accepted: str | None
+
+    def attack(
+        self, made: Table, *, quasi: Sequence[str], pseudonyms: Collection[str] = ()
+    ) -> GateResult:
+        """Return what attacks find in rows as they are published; a dry run only reports."""
+        asked = self.table.policy or model.TablePolicy(self.table.table.label, ())
+        shown = tuple(column for column in made.columns if column.name != UNIT)
+        rows = DeidentifiedRows(
+            replace(made, columns=shown),
+            quasi,
+            tuple(pseudonyms),
+            unit=made.column(UNIT) if shown else None,
+        )
+        refuses = self.target is not None
+        gate = Gate(asked, tuple(self.pending.earlier), self.accepted, refuses=refuses)
+        return attack_deidentified(rows, self.table.table, gate)
+
+    def attack_prepared(
+        self, prepared: PreparedRelease, *, pseudonyms: Collection[str] = ()
+    ) -> PreparedRelease:
+        """Return what is ready to be written with what attacks on it found."""
+        table, left = self.table.table, prepared.found.remaining
+        columns = table.engine.columns(prepared.relation)
+        made = Table(table.engine, prepared.relation, columns, table.label)
+        passed = self.attack(made, quasi=left.quasi if left else (), pseudonyms=pseudonyms)
+        found = replace(
+            prepared.found,
+            verdict=" ".join([prepared.found.verdict, *_describe_result(passed)])
+            + not_tried(passed.not_tried),
+            not_tried=passed.not_tried,
+            findings=passed.findings,
+            undecided=passed.open_points,
+            accepted_risk=passed.accepted,
+            cautions=(*prepared.found.cautions, *passed.cautions),
+        )
+        return replace(prepared, found=found)
+
+    def write_prepared(self, prepared: PreparedRelease) -> Deidentified:
+        """Write rows that were attacked; refuse to write none of their columns."""
+        if self.target is not None and not prepared.columns:
+            raise OutputRefused(
+                "Every column is an identifier: nothing is left to write. Give the columns you need a "
+                "class with --class, or keep them with --keep."
+            )
+        return self.write(prepared.found, prepared.relation, prepared.columns)
+
+    def write(self, found: _Found, relation: exp.Table, columns: Sequence[str]) -> _Found:
+        """Write the rows in an order that reveals nothing, and the manifest beside them."""
+        if self.target is None:
+            return found
+        self.pending.remember(None, None)
+        query = build.select(*map(build.column, columns), source=relation.copy())
+        written = write_rows(self.table.table.engine, query, self.target)
+        self.pending.keep_rows(getattr(self.target, "path", None), written.sha256)
+        found = replace(found, output=written)
+        write_deidentification_manifest(
+            found,
+            self.target,
+            source=self.source,
+            accepted=self.accepted,
+            record=self.pending.record,
+        )
         return found
 
 
+@contextmanager
 def _begin_publication(
-    registry: Registry | None, source: SourceTable, target: Target | None
-) -> AbstractContextManager[PendingRelease]:
-    name = source.policy.name if source.policy else source.table.label
-    known = registry_of_table(registry, name, source.policy)
-    return known.begin_release(target.place if target is not None else None)
-
-
-def _write(
-    engine: Engine, query: exp.Query, target: Target, publishing: PendingRelease
-) -> WrittenOutput:
-    publishing.remember(None, None)
-    written = write_rows(engine, query, target)
-    publishing.keep_rows(getattr(target, "path", None), written.sha256)
-    return written
-
-
-def _attack_prepared(
-    prepared: PreparedRelease,
-    source: SourceTable,
-    publishing: PendingRelease,
-    *,
-    pseudonyms: Collection[str] = (),
+    source: object,
+    policy: Policy | str | Path | None,
+    output: str | Path | None,
+    registry: Registry | None,
     accepted: str | None,
-) -> PreparedRelease:
-    """Return what is ready to be written with what attacks on it found; a dry run only reports."""
-    engine, left = source.table.engine, prepared.found.remaining
-    columns = engine.columns(prepared.relation)
-    made = _without_unit(
-        Table(engine, prepared.relation, columns, source.table.label),
-        quasi=left.quasi if left else (),
-        pseudonyms=tuple(pseudonyms),
-    )
-    passed = pass_gate(
-        made,
-        source,
-        accepted=accepted,
-        refuses=publishing.output is not None,
-        earlier=publishing.earlier,
-    )
-    found = replace(
-        prepared.found,
-        verdict=" ".join([prepared.found.verdict, *_describe_result(passed)])
-        + not_tried(passed.not_tried),
-        not_tried=passed.not_tried,
-        findings=passed.findings,
-        undecided=passed.open_points,
-        accepted_risk=passed.accepted,
-        cautions=(*prepared.found.cautions, *passed.cautions),
-    )
-    return replace(prepared, found=found)
-
-
-def _without_unit(
-    rows: Table, *, quasi: Sequence[str], pseudonyms: Sequence[str] = ()
-) -> DeidentifiedRows:
-    """Return rows as they are published; their unit only says whose they are."""
-    shown = tuple(column for column in rows.columns if column.name != UNIT)
-    unit = rows.column(UNIT) if shown else None
-    return DeidentifiedRows(replace(rows, columns=shown), quasi, pseudonyms, unit)
+    force: bool,
+    reading: SourceOptions | None,
+) -> Generator[_Publication]:
+    target = prepare_target(output, force=force) if output is not None else None
+    with open_source(source, policy, reading or SourceOptions()) as table:
+        name = table.policy.name if table.policy else table.table.label
+        known = registry_of_table(registry, name, table.policy)
+        with known.begin_release(target.place if target is not None else None) as pending:
+            yield _Publication(source, table, target, pending, accepted)
 
 
 def _describe_result(passed: GateResult) -> list[str]:
@@ -256,31 +261,9 @@ def _ignore_progress(*_: object) -> None:
 
 
 def prepare_target(output: str | Path, *, force: bool) -> Target:
-    """Return where rows go, refused now if it cannot be written or its record would be replaced."""
+    """Return where rows go, refused now if it cannot be written or its manifest would be replaced."""
     target = parse_target(output, force=force)
-    beside = deidentification_record_path(target)
+    beside = deidentification_manifest_path(target)
     if beside is not None:
         require_writable_path(beside, may_exist=force)
     return target
-
-
-def write_prepared(
-    prepared: PreparedRelease,
-    engine: Engine,
-    target: Target,
-    publishing: PendingRelease,
-    *,
-    source: object,
-) -> Deidentified:
-    """Write the rows in an order that reveals nothing, and the record of what was done beside them."""
-    if not prepared.columns:
-        raise OutputRefused(
-            "Every column is an identifier: nothing is left to write. Give the columns you need a "
-            "class with --class, or keep them with --keep."
-        )
-    columns = [build.column(name) for name in prepared.columns]
-    query = build.select(*columns, source=prepared.relation.copy())
-    written = _write(engine, query, target, publishing)
-    found = replace(prepared.found, output=written)
-    write_record(found, target, source=source, record=publishing.record)
-    return found

@@ -19,9 +19,8 @@ from discreet.measure.roles import RoleBinding, bind_roles
 from discreet.policy import model
 from discreet.policy.model import ColumnRole
 from discreet.release.deidentify.attacks import AttackAttempt, attacks_not_tried, attacks_tried
-from discreet.release.deidentify.prepared_release import UNIT, keep_rows
-from discreet.release.deidentify.source import SourceTable
-from discreet.release.replace import replace_values
+from discreet.release.deidentify.replace import UNIT, keep_rows, replace_values
+from discreet.release.source import SourceTable
 from discreet.release.write import WrittenOutput
 from discreet.result import Result
 from discreet.sql import build
@@ -102,6 +101,7 @@ def determine(
     share (El Emam 2013). A table that holds identifiers has the risk 1.
     """
     policy = _check_choices(source, choices)
+    source.count_rows()
     threshold = THRESHOLD if math.isclose(choices.threshold, _WRITTEN) else choices.threshold
     held = _remaining_identifiers(source.table, policy)
     removed = _to_remove(source.table, policy) if choices.remove_identifiers else ()

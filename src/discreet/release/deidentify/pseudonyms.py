@@ -27,8 +27,8 @@ from discreet.release.deidentify.kinds import (
     Reversible,
     describe_pseudonym,
 )
+from discreet.release.deidentify.replace import replace_values
 from discreet.release.deidentify.tokens import TokenMapping
-from discreet.release.replace import replace_values
 
 
 @dataclass(frozen=True)

@@ -1,27 +1,21 @@
-"""What de-identification returns and what its record beside the output holds. Keys are public."""
+"""What de-identification returns: what was done to every column, and what is left. Keys are public."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from importlib.metadata import version
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
+
+from sqlglot import exp
 
 from discreet.attacks.finding import Finding
 from discreet.engines.caller_frames import to_pandas_frame, to_polars_frame
 from discreet.engines.engine import ArrowTable
 from discreet.errors import WrongUsage
 from discreet.result import Result
-from discreet.writing import write_atomically
 
 if TYPE_CHECKING:
-    from discreet.release.output.target import Target
-    from discreet.release.registry import RegistryRecord
     from discreet.release.write import WrittenOutput
-
-ENDING = ".release.json"
 
 
 @dataclass(frozen=True)
@@ -105,46 +99,10 @@ class Deidentified(Result):
         return next(column for column in self.columns if column.column == name)
 
 
-def deidentification_record_path(target: Target) -> Path | None:
-    """Return where the record of an output goes: beside a file or folder, nowhere for a table."""
-    path = getattr(target, "path", None)
-    return None if path is None else Path(f"{str(path).rstrip('/')}{ENDING}")
+@dataclass(frozen=True)
+class PreparedRelease:
+    """Rows on the engine, the columns of them that may be written, and what was done."""
 
-
-def write_record(
-    found: Result, target: Target, *, source: object, record: RegistryRecord | None = None
-) -> Path | None:
-    """Write beside the output what was done to it, and keep all numbers and digests in the registry.
-
-    What stands beside the output goes with it: it holds no key, no digest of the source, and no count
-    that the rows do not show.
-    """
-    program = f"discreet {version('discreet')}"
-    if record is not None:
-        path = Path(source) if isinstance(source, (str, Path)) else None
-        files = [path] if path is not None and path.is_file() else []
-        record.amend(
-            program=program,
-            files={str(one): record.keyed_digest(one) for one in files},
-            release=found.to_dict(),
-        )
-    place = deidentification_record_path(target)
-    if place is None:
-        return None
-    content = {"program": program, **public_record(found)}
-    write_atomically(place, json.dumps(content, indent=2, ensure_ascii=False) + "\n")
-    return place
-
-
-def public_record(found: Result) -> dict[str, Any]:
-    """Return what may go with the rows: what was done to each column, not how many cells it changed."""
-    content = found.to_dict()
-    hidden = ("findings", "cautions", "warnings", "verdict", "rows", "undecided", "not_tried")
-    value = {name: part for name, part in content.items() if name not in hidden}
-    for part, names in (
-        ("columns", ("column", "letter", "action", "reason")),
-        ("classes", ("letter", "kind", "columns")),
-    ):
-        if part in value:
-            value[part] = [{name: one[name] for name in names} for one in value[part]]
-    return value
+    relation: exp.Table
+    columns: tuple[str, ...]
+    found: Deidentified

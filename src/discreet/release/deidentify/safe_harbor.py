@@ -19,14 +19,18 @@ from discreet.release.deidentify.apply_treatments import (
     own_names,
     recode_column,
 )
-from discreet.release.deidentify.prepared_release import UNIT, PreparedRelease, keep_rows
-from discreet.release.deidentify.record import ClassRecord, ColumnRecord, Deidentified
+from discreet.release.deidentify.record import (
+    ClassRecord,
+    ColumnRecord,
+    Deidentified,
+    PreparedRelease,
+)
 from discreet.release.deidentify.remaining import measure_remaining
-from discreet.release.deidentify.source import SourceTable
+from discreet.release.deidentify.replace import UNIT, keep_rows, replace_values
 from discreet.release.deidentify.text import PersonNames
 from discreet.release.deidentify.treatments import Action, Treatment, treat_columns
 from discreet.release.deidentify.zip_areas import SmallAreas, known_small_areas
-from discreet.release.replace import replace_values
+from discreet.release.source import SourceTable
 
 METHOD = "safe-harbor"
 _ACTUAL_KNOWLEDGE = (
@@ -55,7 +59,7 @@ def apply_safe_harbor(
     as the rule allows; so is every column that is not recognized and on which a fifth of the rows
     are alone. Columns are recognized by names and values only: read the table of columns.
     """
-    table = source.table
+    table, rows = source.table, source.count_rows()
     small = choices.small or known_small_areas()
     progress("columns", 0, len(table.columns))
     guesses = guess_roles(table)
@@ -82,7 +86,7 @@ def apply_safe_harbor(
         method=METHOD,
         source=table.label,
         verdict=_write_verdict(recoded),
-        rows=source.rows,
+        rows=rows,
         columns=columns,
         classes=_class_records(columns),
         settings={

@@ -1,4 +1,7 @@
-"""Columns replaced value by value: distinct values come here, their replacements go back by a join."""
+"""Columns replaced value by value: distinct values come here, their replacements go back by a join.
+
+The rows stay on the engine, with their unit beside them, until they are written.
+"""
 
 from __future__ import annotations
 
@@ -12,8 +15,12 @@ from discreet.arrow import ArrowArray
 from discreet.engines.engine import Column, Engine, Table
 from discreet.errors import Bug
 from discreet.measure.encode import comparable_value
+from discreet.measure.roles import require_column
 from discreet.measure.values import distinct_values
 from discreet.sql import build
+
+UNIT = "discreet unit"
+"""The column that identifies the person while a release is measured; it is never written."""
 
 Change: TypeAlias = Callable[[ArrowArray], ArrowArray]
 
@@ -59,3 +66,14 @@ def load_replacements(
     if len(replacements) != len(values):
         raise Bug(f"{len(replacements)} replacements were made for {len(values)} values.")
     return engine.load(pa.table({"value": values, "replacement": replacements}).to_reader())
+
+
+def keep_rows(table: Table, query: exp.Select, *, unit: str | None) -> Table:
+    """Keep the rows of `query`, made by `replace_values` of `table`, with the unit beside them."""
+    if unit is not None:
+        person = build.column(require_column(table, unit).name, of="t")
+        query = query.select(build.alias_as(person, UNIT))
+    elif not query.expressions:  # rows without a column are no table
+        query = query.select(build.alias_as(build.number(1), UNIT))
+    relation = table.engine.keep(query)
+    return Table(table.engine, relation, table.engine.columns(relation), table.label)
