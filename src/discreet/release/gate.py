@@ -138,7 +138,7 @@ def attack_release(
     joined with this one, by every column that they share; the adversary then also knows what their
     policies took for quasi-identifiers, regardless of this one.
     """
-    quasi = _published(release, asked.with_role(model.ColumnRole.QUASI_IDENTIFIER))
+    quasi = _published_names(release, asked.with_role(model.ColumnRole.QUASI_IDENTIFIER))
     # What the attacks keep on the engine goes with the scratch.
     with ScratchEngine(release.engine) as scratch:
         release = replace(release, engine=scratch)
@@ -157,7 +157,7 @@ def attack_release(
         return replace(together, findings=findings, cautions=cautions)
 
 
-def _published(release: Table, names: Sequence[str]) -> list[str]:
+def _published_names(release: Table, names: Sequence[str]) -> list[str]:
     return [name for name in names if release.column(name) is not None]
 
 
@@ -234,7 +234,7 @@ def _know_people(
     before: EarlierReleases,
 ) -> KnownPeople:
     """Return some people of `source`, and what of them an adversary of `release` knows or wants."""
-    sensitive = _published(release, asked.with_role(model.ColumnRole.SENSITIVE))
+    sensitive = _published_names(release, asked.with_role(model.ColumnRole.SENSITIVE))
     sensitive = [name for name in sensitive if name not in quasi]
     names = [column.name for column in release.columns]
     kept = [name for name in names if name not in (*quasi, *sensitive) and source.column(name)]
@@ -386,7 +386,7 @@ def attack_deidentified(made: DeidentifiedRows, source: Table, gate: Gate) -> Ga
     asked = gate.asked
     with ScratchEngine(made.table.engine) as scratch:
         release = replace(made.table, engine=scratch)
-        quasi = _published(release, made.quasi)
+        quasi = _published_names(release, made.quasi)
         before = read_earlier(gate.earlier, engine=scratch)
         # People are known as they are in these rows: what is not published here is not known of them.
         known = _know_people(release, release, quasi, asked, before)
