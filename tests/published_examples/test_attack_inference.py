@@ -8,11 +8,16 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from discreet.attacks.classes.background import find_all, find_background, rule_out
+from discreet.attacks.classes.background import (
+    find_all,
+    find_background,
+    read_knowledge,
+    rule_out,
+    with_knowledge,
+)
 from discreet.attacks.classes.histograms import opened_release, read_classes
 from discreet.attacks.classes.homogeneity import find_homogeneity
 from discreet.attacks.classes.inference import find_inference
-from discreet.attacks.classes.knowledge import read_knowledge, with_knowledge
 from discreet.attacks.classes.person import find_person, infer_beliefs
 from discreet.attacks.classes.similarity import find_similarity
 from discreet.attacks.classes.skewness import find_skewness

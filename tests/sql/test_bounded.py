@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pytest
 
-from discreet.attacks.classes.knowledge import read_knowledge
+from discreet.attacks.classes.background import read_knowledge
 from discreet.attacks.questions.laboratory import laboratory
 from discreet.attacks.questions.people import read_person_condition
 from discreet.engines.connect import open_table

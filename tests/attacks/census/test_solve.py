@@ -23,7 +23,7 @@ from discreet.attacks.census.block import (
     StatisticBounds,
     Variable,
 )
-from discreet.attacks.census.cells import possible_cells
+from discreet.attacks.census.encoding import possible_cells
 from discreet.attacks.census.marginals import tabulate_marginals
 from discreet.attacks.census.reconstruct import reconstruct_block
 from discreet.attacks.census.solve import solve_block

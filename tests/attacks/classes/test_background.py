@@ -9,9 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.attacks.classes.releases import open_histogram
 
-from discreet.attacks.classes.background import find_all, find_background, rule_out
+from discreet.attacks.classes.background import find_all, find_background, read_knowledge, rule_out
 from discreet.attacks.classes.histograms import opened_release
-from discreet.attacks.classes.knowledge import read_knowledge
 from discreet.engines.connect import open_table
 from discreet.errors import UnknownColumn, WrongUsage
 from discreet.measure.classes import ClassHistograms

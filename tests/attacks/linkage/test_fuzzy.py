@@ -11,8 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet.attacks.linkage.assignment import assign_links
-from discreet.attacks.linkage.fuzzy import link_fuzzily
+from discreet.attacks.linkage.fuzzy import assign_links, link_fuzzily
 from discreet.attacks.linkage.spec import make_linkage_spec
 from discreet.engines.connect import open_table
 from discreet.errors import EmptySource, MissingExtra, WrongUsage

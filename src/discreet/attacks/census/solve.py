@@ -7,9 +7,14 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from discreet.attacks.census.block import Cell, CensusBlock
-from discreet.attacks.census.cells import CellEncoding, possible_cells
-from discreet.attacks.census.encoding import Encoding, add_published_statistics
-from discreet.attacks.census.persons import LARGEST_CODE, PersonEncoding
+from discreet.attacks.census.encoding import (
+    LARGEST_CODE,
+    CellEncoding,
+    Encoding,
+    PersonEncoding,
+    add_published_statistics,
+    possible_cells,
+)
 from discreet.errors import MissingExtra, WrongUsage
 
 People: TypeAlias = "Counter[Cell]"
