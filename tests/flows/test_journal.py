@@ -167,3 +167,53 @@ def test_a_witness_that_holds_something_else_is_refused(discreet, clinic: Path, 
     (folder / "note.txt").write_text("hello", "utf-8")
     ran = discreet("journal", "verify", "clinic", "--checkpoint", "note.txt")
     assert ran.error == "wrong-usage"
+
+
+def test_a_proof_of_one_entry_is_verified_without_the_journal(discreet, clinic: Path, folder: Path):
+    assert discreet("journal", "prove", "clinic", "8", "-o", "proof.json").code == 0
+    key = (clinic / "keys" / "journal.pub").rename(folder / "journal.pub")
+    (clinic / "journal.sqlite").unlink()
+    ran = discreet("journal", "verify-proof", "proof.json", "--public-key", key.name)
+    assert ran.code == 0
+    assert "Entry 8 is in the signed journal" in ran.out
+    assert "2026-05-04T19:00" in ran.out
+    assert "2026-05-04T18:00" not in (folder / "proof.json").read_text()
+
+
+@pytest.mark.parametrize(
+    ("part", "value"),
+    [("entry", 7), ("body", "{}"), ("hashes", []), ("hashes", ["00" * 32] * 4)],
+)
+def test_a_changed_proof_exits_3(discreet, clinic: Path, folder: Path, part: str, value: object):
+    made = json.loads(discreet("journal", "prove", "clinic", "8").out)
+    (folder / "proof.json").write_text(json.dumps(made | {part: value}))
+    key = "clinic/keys/journal.pub"
+    ran = discreet("journal", "verify-proof", "proof.json", "--public-key", key)
+    assert ran.code == 3
+    assert "This is no proof" in ran.out
+
+
+def test_a_proof_signed_by_another_key_exits_3(discreet, clinic: Path, folder: Path):
+    discreet("journal", "prove", "clinic", "8", "-o", "proof.json")
+    make_signing_key(folder / "other.key", folder / "other.pub")
+    ran = discreet("journal", "verify-proof", "proof.json", "--public-key", "other.pub")
+    assert ran.code == 3
+
+
+def test_no_proof_is_made_of_what_was_changed_or_is_missing(discreet, clinic: Path):
+    assert "no entry 13" in discreet("journal", "prove", "clinic", "13").err
+    tamper(
+        clinic, "UPDATE discreet_event SET body = replace(body, 'ada', 'eve') WHERE sequence = 4"
+    )
+    ran = discreet("journal", "prove", "clinic", "4")
+    assert ran.code == 3
+    assert "journal-broken" in ran.err
+
+
+@pytest.mark.parametrize("text", ["", "{}", '{"entry": "x"}', "[]"])
+def test_a_file_that_holds_no_proof_is_refused(discreet, clinic: Path, folder: Path, text: str):
+    (folder / "proof.json").write_text(text)
+    key = "clinic/keys/journal.pub"
+    ran = discreet("journal", "verify-proof", "proof.json", "--public-key", key)
+    assert ran.code == 2
+    assert "does not hold a proof" in ran.err

@@ -32,6 +32,8 @@ Examples:
   discreet journal show clinic --user ada --decision denied
   discreet journal export clinic --since 2026-05-01 -o may.jsonl
   discreet journal archive clinic old --prune
+  discreet journal prove clinic 17 -o entry-17.json
+  discreet journal verify-proof entry-17.json --public-key journal.pub
 """
 
 
@@ -102,9 +104,25 @@ def wanted_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return command
 
 
+def target_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options that say where lines go."""
+    command = click.option("--force", is_flag=True, help="Replace the output if it is there.")(
+        command
+    )
+    return click.option(
+        "--output",
+        "-o",
+        "target",
+        type=click.Path(path_type=Path, allow_dash=True),
+        default="-",
+        metavar="FILE",
+        help="Where the lines go. Default: stdout.",
+    )(command)
+
+
 @click.group(epilog=EXAMPLES, subcommand_metavar="ACT …")
 def command() -> None:
-    """Verify, show, export and archive what a server has decided."""
+    """Verify, show, export, archive and prove what a server has decided."""
 
 
 @command.command()
@@ -151,31 +169,66 @@ def show(place: str, last: int, as_json: bool, **wanted: Any) -> None:
 @command.command()
 @place_argument
 @wanted_options
-@click.option(
-    "--output",
-    "-o",
-    "target",
-    type=click.Path(path_type=Path, allow_dash=True),
-    default="-",
-    metavar="FILE",
-    help="Where the lines go. Default: stdout.",
-)
-@click.option("--force", is_flag=True, help="Replace the output if it is there.")
+@target_options
 def export(place: str, target: Path, force: bool, **wanted: Any) -> None:
     """Write entries as JSON, one a line."""
     import json
 
-    from discreet.writing import require_writable_path, write_atomically
-
-    is_stdout = str(target) == "-"
-    if not is_stdout:
-        require_writable_path(target, may_exist=force)
     with _open_entries(place, _entry_filter(wanted)) as found:
         lines = (json.dumps(entry.to_plain(), sort_keys=True) + "\n" for entry in found)
-        if is_stdout:
-            sys.stdout.writelines(lines)
-        else:
-            write_atomically(target, "".join(lines))
+        _write_lines(lines, target, force=force)
+
+
+@command.command()
+@place_argument
+@click.argument("entry", metavar="ENTRY", type=click.IntRange(1))
+@target_options
+def prove(place: str, entry: int, target: Path, force: bool) -> None:
+    """Write a proof that ENTRY, a number, is in the signed journal; it shows no other entry."""
+    from discreet.guard.journal.proofs import prove_inclusion
+
+    with _open_journal(place) as journal:
+        _write_lines([prove_inclusion(journal, entry).to_json()], target, force=force)
+
+
+@command.command()
+@click.argument("proof", metavar="FILE", type=click.Path(path_type=Path, dir_okay=False))
+@click.option(
+    "--public-key",
+    type=click.Path(path_type=Path, dir_okay=False),
+    required=True,
+    metavar="FILE",
+    help="The key of the journal, from a place that its server cannot write.",
+)
+def verify_proof(proof: Path, public_key: Path) -> int:
+    """Check what `prove` wrote, without the journal; exit 3 if it is no proof."""
+    from discreet.guard.journal.keys import load_public_key
+    from discreet.guard.journal.proofs import is_proven, read_proof
+
+    try:
+        text = proof.read_text("utf-8")
+    except (OSError, UnicodeDecodeError):
+        raise SourceNotFound(f"There is no proof to read at {proof}.") from None
+    found = read_proof(text, place=str(proof))
+    if is_proven(found, load_public_key(public_key)):
+        output.print_sentence(
+            output.console(), f"Entry {found.entry:,} is in the signed journal: {found.body}"
+        )
+        return 0
+    output.print_sentence(
+        output.console(), "This is no proof: the entry, its place or the signature was changed."
+    )
+    return 3
+
+
+def _write_lines(lines: Iterable[str], target: Path, *, force: bool) -> None:
+    from discreet.writing import require_writable_path, write_atomically
+
+    if str(target) == "-":
+        sys.stdout.writelines(lines)
+        return
+    require_writable_path(target, may_exist=force)
+    write_atomically(target, "".join(lines))
 
 
 @command.command()
