@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bench.figures import FigureTable
+from bench.reconstruction_programs import chebyshev_program, least_absolute_program
 from discreet.attacks.reconstruction.equations import center_equations
 from discreet.attacks.reconstruction.estimate import box_least_squares
 from discreet.attacks.reconstruction.exhaustive import consistent_tables, every_group
 from discreet.attacks.reconstruction.limit import expected_accuracy
-from discreet.attacks.reconstruction.program import chebyshev_program, least_absolute_program
 from discreet.attacks.reconstruction.splitting import chebyshev, least_absolute
 
 if TYPE_CHECKING:

@@ -6,6 +6,7 @@ from functools import cache
 
 import numpy as np
 import pytest
+from bench.reconstruction_programs import chebyshev_program, least_absolute_program
 
 from discreet.attacks.reconstruction.belief import NoiseBelief, fit_bits, guess_bits, read_belief
 from discreet.attacks.reconstruction.equations import center_equations
@@ -19,7 +20,6 @@ from discreet.attacks.reconstruction.limit import (
     measure_limit,
     stopping_noise,
 )
-from discreet.attacks.reconstruction.program import chebyshev_program, least_absolute_program
 from discreet.attacks.reconstruction.splitting import chebyshev, least_absolute
 from discreet.errors import WrongUsage
 
@@ -126,11 +126,6 @@ def test_the_programs_agree_with_the_estimators():
     ):
         bits = program(groups, answers) > 0.5
         assert np.mean(bits == (estimator(center_equations(groups), answers) > 0.5)) >= 0.95
-
-
-def test_a_program_of_many_people_is_refused():
-    with pytest.raises(WrongUsage, match="1000 at most"):
-        chebyshev_program(np.ones((2, 1001), bool), np.ones(2))
 
 
 @pytest.mark.statistics

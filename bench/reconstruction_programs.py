@@ -1,4 +1,4 @@
-"""The linear programs of the literature, for few people: the estimators above reach the same sooner."""
+"""The linear programs of the literature, for few people: a reference for the estimators of discreet."""
 
 from __future__ import annotations
 
@@ -7,18 +7,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.errors import Bug, WrongUsage
-
-MOST_PEOPLE = 1000
+from discreet.errors import Bug
 
 
 def least_absolute_program(groups: NDArray[np.bool_], answers: NDArray[Any]) -> NDArray[np.float64]:
-    """Return the bits between 0 and 1 with the least sum of absolute errors (HiGHS).
-
-    >>> groups = np.array([[1, 0], [0, 1], [1, 1]], bool)
-    >>> least_absolute_program(groups, np.array([1, 0, 1])).round(3).tolist()
-    [1.0, 0.0]
-    """
+    """Return the bits between 0 and 1 with the least sum of absolute errors (HiGHS)."""
     questions = groups.shape[0]
     return _solve(groups, answers, costs=np.ones(questions), errors=np.eye(questions))
 
@@ -39,11 +32,6 @@ def _solve(
     from scipy.sparse import bmat, csr_matrix
 
     people = groups.shape[1]
-    if people > MOST_PEOPLE:
-        raise WrongUsage(
-            f"A linear program of {people} people takes too long: it is for {MOST_PEOPLE} at most. "
-            "Take least squares, Chebyshev or least absolute errors, which need no program."
-        )
     members, slack = csr_matrix(groups.astype(np.float64)), csr_matrix(errors)
     answered = np.asarray(answers, np.float64)
     found: Any = linprog(
