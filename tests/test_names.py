@@ -112,9 +112,6 @@ BANNED = re.compile(
 PROSE = (".py", ".md", ".j2", ".sql")
 # Places that may use them, and why.
 OLD_WORDS = {
-    "src/discreet/cli": "not yet reworded",
-    "src/discreet/report": "not yet reworded",
-    "docs/reference/backup.md": "shows what `discreet backup` prints, which is not yet reworded",
     "docs/guard/authentication.md": "shows a login as the user `nobody`",
     "src/discreet/release/deidentify/text/names.py": "words of medical notes beside a name",
 }

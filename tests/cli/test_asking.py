@@ -101,4 +101,4 @@ def test_a_question_that_is_cached_costs_nothing(
     assert run_command(["budget", "--verify"]) == 0
     shown = capsys.readouterr()
     assert shown.out.count("SELECT COUNT(*) FROM data") == 1
-    assert "The book is whole" in shown.out
+    assert "The ledger is intact" in shown.out

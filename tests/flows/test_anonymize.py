@@ -332,7 +332,7 @@ def test_criteria_out_of_reach_end_with_3_and_write_nothing(
 
 
 BAD = [
-    ((), "wrong-usage", "Say where the release goes with -o"),
+    ((), "wrong-usage", "Name the output with -o"),
     (("-o", "o.csv", "--k", "0"), "wrong-usage", "'--k'"),
     (("-o", "o.csv", "--l", "many"), "wrong-usage", "Write 3 or diagnosis=entropy:3"),
     (("-o", "o.csv", "--l", "entropi:3"), "wrong-usage", "Kinds: distinct"),

@@ -213,7 +213,7 @@ def test_a_failed_estimate_is_words_and_never_zero(assessment: Assessment):
     )
     part = summarize_assessment(found, on=date(2026, 1, 31)).population
     assert part is not None
-    assert "That does not mean that nobody is unique" in part.sentence
+    assert "That does not mean that no one is unique" in part.sentence
     for row in part.table.rows:
         assert row[1:] == ("no estimate", "no estimate", "No. It ran to infinity.", "no")
 

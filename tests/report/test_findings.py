@@ -50,7 +50,7 @@ def test_the_verdict_counts_what_is_beyond_tolerance():
     assert "No attack learned more" in render_findings_page(
         [found("linkage", 1, tolerance=0.1)], on=ON
     )
-    assert "nobody said how much" in render_findings_page(
+    assert "no tolerance was stated" in render_findings_page(
         [found("linkage", 9, tolerance=None)], on=ON
     )
     assert "No attack learned anything" in render_findings_page(

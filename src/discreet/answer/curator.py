@@ -190,7 +190,7 @@ class Curator:
             epsilon: What it may cost at most, for all aggregates together.
             delta: The chance that a rare group is released, or that Gaussian noise does not cover.
             noise: `laplace` or `gaussian`; by default the one with the smaller error.
-            confidence: How sure the intervals are.
+            confidence: The confidence level of intervals.
             consistent: No negative counts.
             cut_share: The share of epsilon that measures how many rows the limits cut off; 0: none.
             stop: Ends it from another thread.
@@ -411,7 +411,7 @@ class Curator:
             delta: The chance that a rare group is released, or that Gaussian noise does not cover.
             noise: `laplace` or `gaussian`; by default the one with the smaller error.
             cut_share: The share of epsilon for measuring how many rows the limits cut off; 0: none.
-            confidence: How sure the intervals are.
+            confidence: The confidence level of intervals.
             size: The rows that a group is taken to have.
             within: Also say what epsilon this relative error would need, such as 0.05.
 
@@ -466,7 +466,7 @@ class Curator:
             epsilon: What this may cost.
             for_epsilon: The epsilon of the questions that the limit is for.
             groups: How many groups their answers have.
-            confidence: How sure the noise stays within what is shown.
+            confidence: The confidence level of what is shown.
 
         >>> with open_curator("visits.csv", "policy.yaml", ledger=":memory:") as curator:
         ...     advice = curator.limits(epsilon="0.1", for_epsilon="0.5", groups=7)

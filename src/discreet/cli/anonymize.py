@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
@@ -9,33 +10,154 @@ from typing import TYPE_CHECKING, Any, get_args
 import click
 from click.core import ParameterSource
 
+from discreet.api.criteria import (
+    CriterionLevel,
+    criteria_by_option,
+    is_by_column,
+    level_kinds,
+    parse_level,
+)
 from discreet.cli import options, output
 from discreet.cli.findings import print_refusal
-from discreet.cli.release_parameters import SecondsType, ShareType, WeightsType, criteria_options
+from discreet.criteria.criterion import parameter_types
 from discreet.errors import InvalidManifest, RiskNotTolerated, WrongUsage
 from discreet.policy.model import Utility
-from discreet.registry import METHODS
+from discreet.registry import METHODS, CriterionSpec
 from discreet.release.release import Release
 
 if TYPE_CHECKING:
     from discreet.release.manifest import Manifest
     from discreet.release.registry import RegistryRecord
 
-HELP = """Publish the rows of SOURCE so that every class meets the criteria.
-
-\b
+HELP = """\b
+Publish the rows of SOURCE without identifiers, so that every class meets the criteria.
+What is written is measured and attacked before it is published. Methods:
 {methods}
-
-Identifiers are left out, and what is written is measured before it is published. Criteria beyond
-k, l and t are named in the policy.
 """
+
+GROUPS = {
+    "Criteria": (*criteria_by_option(), "against", "earlier", "accept_risk"),
+    "Method": (
+        *("method", "suppress", "utility", "target", "seconds", "suppressed"),
+        *("frontier", "minimal"),
+    ),
+}
 
 EXAMPLES = """\b
 Examples:
   discreet anonymize people.csv --policy policy.yaml -o released.csv --report released.html
   discreet anonymize people.csv --quasi age,zip --hierarchies DIR --k 5 -o released.csv
-  discreet anonymize --replay release.json -o again.csv
 """
+
+
+class ShareType(click.ParamType[float]):
+    """A share written `5%` or `0.05`."""
+
+    name = "share"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float:
+        """Return the share as a number from 0 to 1."""
+        if isinstance(value, float):
+            return value
+        text = str(value).strip()
+        try:
+            share = float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
+        except ValueError:
+            share = -1.0
+        if not 0 <= share <= 1:
+            self.fail("Write a share such as 5% or 0.05.", param, ctx)
+        return share
+
+
+class SecondsType(click.ParamType[float]):
+    """A time written `30s`, `2m` or `30`."""
+
+    name = "time"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float:
+        """Return the time in seconds."""
+        if isinstance(value, float):
+            return value
+        parts = re.fullmatch(r"(\d+(?:\.\d+)?)\s*(s|m|h)?", str(value).strip())
+        if not parts or float(parts[1]) <= 0:
+            self.fail("Write a time such as 30s or 2m.", param, ctx)
+        return float(parts[1]) * {"s": 1, "m": 60, "h": 3600, None: 1}[parts[2]]
+
+
+class WeightsType(click.ParamType[dict[str, float]]):
+    """What columns count for: `age=2,zip=0.5`."""
+
+    name = "column=weight,…"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> dict[str, float]:
+        """Return the weight of each column."""
+        if isinstance(value, dict):
+            return {str(name): float(weight) for name, weight in value.items()}
+        found: dict[str, float] = {}
+        for part in str(value).split(","):
+            name, equals, number = part.rpartition("=")
+            try:
+                weight = float(number)
+            except ValueError:
+                weight = -1.0
+            if not equals or not name.strip() or not 0 <= weight < float("inf"):
+                self.fail("Write columns with their weights, such as age=2,zip=0.5.", param, ctx)
+            found[name.strip()] = weight
+        return found
+
+
+class CriterionLevelType(click.ParamType[CriterionLevel]):
+    """`[COLUMN=][KIND:]NUMBER`, the kind one of a few words."""
+
+    def __init__(self, spec: CriterionSpec) -> None:
+        self.spec = spec
+        self.name = "[column=][kind:]number" if level_kinds(spec) else "[column=]number"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> CriterionLevel:
+        """Return the level; the last equals sign ends the column's name."""
+        if isinstance(value, CriterionLevel):
+            return value
+        found = parse_level(str(value), self.spec)
+        if found is None:
+            kinds = level_kinds(self.spec)
+            words = f" Kinds: {', '.join(kinds)}." if kinds else ""
+            self.fail(f"Write {' or '.join(self.spec.examples)}.{words}", param, ctx)
+        return found
+
+
+def _criteria_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options that ask for criteria."""
+    for spec in reversed(criteria_by_option().values()):
+        command = click.option(
+            f"--{spec.option.replace('_', '-')}",
+            spec.option,
+            hidden=spec.hidden,
+            type=_option_type(spec),
+            multiple=is_by_column(spec),
+            metavar=spec.metavar,
+            help=spec.option_summary,
+        )(command)
+    return command
+
+
+def _option_type(spec: CriterionSpec) -> Any:
+    if is_by_column(spec):
+        return CriterionLevelType(spec)
+    types = [
+        click.IntRange(None if stated.at_least is None else int(stated.at_least))
+        if written is int
+        else click.FLOAT
+        for written, stated in parameter_types(spec.criterion).values()
+    ]
+    return types[0] if len(types) == 1 else tuple(types)
 
 
 def _method_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -45,15 +167,17 @@ def _method_options(command: Callable[..., Any]) -> Callable[..., Any]:
             type=click.Choice(["keep", "drop"]),
             default="keep",
             metavar="WORD",
-            help="Suppressed rows: keep (default) or drop them.",
+            help="Suppressed rows: keep (default) or drop.",
         ),
         click.option(
             "--time",
             "seconds",
             type=SecondsType(),
-            help="How long a search may take, such as 30s.",
+            help="The time limit of a search, such as 30s.",
         ),
-        click.option("--target", metavar="COLUMN", help="What a classifier is to predict."),
+        click.option(
+            "--target", metavar="COLUMN", help="The column that a classifier is to predict."
+        ),
         click.option(
             "--weights",
             type=WeightsType(),
@@ -64,16 +188,18 @@ def _method_options(command: Callable[..., Any]) -> Callable[..., Any]:
             "--utility",
             type=options.SuggestingChoice(get_args(Utility)),
             metavar="NAME",
-            help="What full-domain keeps small: loss, height …",
+            help="What full-domain minimizes: loss (default), height …",
         ),
         click.option(
-            "--suppress", type=ShareType(), help="Rows that may be suppressed, such as 5%."
+            "--suppress",
+            type=ShareType(),
+            help="Rows that may be suppressed, such as 5%.",
         ),
         click.option(
             "--method",
             type=options.SuggestingChoice(METHODS.names()),
             metavar="NAME",
-            help="How classes are made.",
+            help="One of the methods above.",
         ),
     ):
         command = option(command)
@@ -92,10 +218,10 @@ def _output_options(command: Callable[..., Any]) -> Callable[..., Any]:
             "--manifest",
             type=click.Path(path_type=Path),
             metavar="FILE",
-            help="The manifest. Default: release.json.",
+            help="Where the manifest goes. Default: release.json.",
         ),
-        click.option("--dry-run", is_flag=True, help="Search and tell, publish nothing."),
-        click.option("--force", is_flag=True, help="Replace what is at the output."),
+        click.option("--dry-run", is_flag=True, help="Search and report, publish nothing."),
+        click.option("--force", is_flag=True, help="Replace the output if it exists."),
         click.option(
             "-o",
             "--output",
@@ -111,11 +237,16 @@ def _output_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 def _list_methods() -> str:
     width = max(map(len, METHODS)) + 2
-    lines = [f"{spec.name:<{width}}{spec.summary}" for spec in METHODS.all()]
+    lines = [f"  {spec.name:<{width}}{spec.summary}" for spec in METHODS.all()]
     return "\n".join([*lines, *METHODS.broken().values()])
 
 
-@click.command(help=HELP.format(methods=_list_methods()), epilog=EXAMPLES)
+@click.command(
+    cls=options.SourceCommand,
+    help=HELP.format(methods=_list_methods()),
+    epilog=EXAMPLES,
+    groups=GROUPS,
+)
 @click.argument("source", metavar="SOURCE", required=False, callback=options.require_name)
 @options.policy_option
 @options.role_options
@@ -124,21 +255,21 @@ def _list_methods() -> str:
     "--hierarchies",
     type=click.Path(path_type=Path),
     metavar="DIR",
-    help="Files named …_hierarchy_<column>.csv.",
+    help="A folder of files named …_hierarchy_<column>.csv.",
 )
 @_output_options
-@criteria_options
+@_criteria_options
 @_method_options
-@click.option("--against", metavar="SOURCE", help="The population, for k-map and presence.")
+@click.option("--against", metavar="SOURCE", help="The population, for k-map and δ-presence.")
 @click.option(
     "--earlier",
     multiple=True,
     metavar="FILE",
     callback=options.require_name,
-    help="A release of the same people made before.",
+    help="An earlier release of the same people.",
 )
 @options.accept_risk_option
-@click.option("--frontier", is_flag=True, help="Also tell what other k would cost.")
+@click.option("--frontier", is_flag=True, help="Also show what other k would cost.")
 @click.option("--minimal", is_flag=True, help="Also list all minimal generalizations.")
 @click.option(
     "--key-file",
@@ -179,7 +310,7 @@ def _run_publish(source: str | None, choices: dict[str, Any]) -> Release:
     if source is None:
         raise click.UsageError("Name the SOURCE, or a manifest with --replay.")
     if choices["out"] is None and not choices["dry_run"]:
-        raise click.UsageError("Say where the release goes with -o, or add --dry-run.")
+        raise click.UsageError("Name the output with -o, or add --dry-run.")
     return _publish_release(source, choices)
 
 
@@ -223,7 +354,9 @@ def _run_replay(path: Path, choices: dict[str, Any], source: str | None) -> Rele
     for parameter in context.command.params:
         is_given = context.get_parameter_source(str(parameter.name)) is ParameterSource.COMMANDLINE
         if is_given and parameter.name in kept_choices():
-            raise click.UsageError(f"The manifest says it all: leave {parameter.opts[0]} out.")
+            raise click.UsageError(
+                f"The manifest holds all options: leave {parameter.opts[0]} out."
+            )
     return _replay_release(path, choices, command=context.command)
 
 
@@ -273,7 +406,7 @@ def _find_record(manifest: Manifest, path: Path) -> RegistryRecord:
     if record is None:
         places = " or ".join(str(folder) for folder in folders)
         raise InvalidManifest(
-            f"The release of {path} is not in {places}: only its custodian's registry knows what it was "
+            f"The release of {path} is not in {places}: only its custodian's registry holds what it was "
             "made from. Run where it was made, or bring the registry back."
         )
     return record

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from discreet.cli import curator_options, output
+from discreet.cli import curator_options, options, output
 
 if TYPE_CHECKING:
     from discreet.answer.answer import Answer, CellError
@@ -22,11 +22,13 @@ Examples:
 """
 
 
-@click.command(epilog=EXAMPLES)
+@click.command(cls=options.SourceCommand, epilog=EXAMPLES)
 @curator_options.question_options
 @click.option("--consistent", is_flag=True, help="No negative counts.")
 @click.option(
-    "--dry-run", is_flag=True, help="Say what it would cost and spend nothing: `discreet explain`."
+    "--dry-run",
+    is_flag=True,
+    help="Show what it would cost and spend nothing, as `discreet explain` does.",
 )
 def command(
     source: str,
@@ -44,9 +46,9 @@ def command(
 ) -> None:
     """Answer a question in SQL about SOURCE under differential privacy.
 
-    The table is called like the file: people.csv is `people`. Aggregates get noise that hides any
-    one person; the answer says how far off each number may be, what it cost and what is left.
-    The same question on the same data returns the same answer, for nothing.
+    The table has the name of the file: people.csv is `people`. Aggregates get noise that hides any
+    one person; the answer shows the error of each number, what it cost and what is left.
+    The same question on the same data returns the same answer, at no cost.
     """
     with curator_options.open_curator_for(source, **choices) as curator:
         if dry_run:
@@ -96,7 +98,7 @@ def _print(answer: Answer) -> None:
         title += f" (± {curator_options.format_share(answer.confidence)} confidence, for the noise alone)"
     output.print_table(to, title, header, lines, texts=_text_columns(rows, has_error))
     if not rows:
-        output.print_sentence(to, "No group has enough people to be told.")
+        output.print_sentence(to, "No group has enough people to be released.")
     left = answer.remaining
     spent = curator_options.format_amounts(answer.spent["epsilon"], answer.spent["delta"])
     if answer.cached:

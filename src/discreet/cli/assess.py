@@ -28,7 +28,7 @@ Examples:
 """
 
 
-@click.command(epilog=EXAMPLES)
+@click.command(cls=options.SourceCommand, epilog=EXAMPLES)
 @options.source_argument
 @options.policy_option
 @options.role_options
@@ -68,7 +68,7 @@ def command(
 ) -> None:
     """Measure how identifiable the people in SOURCE are.
 
-    Groups rows by the columns outsiders may know (quasi-identifiers) and tells how many people are
+    Groups rows by the columns outsiders may know (quasi-identifiers) and shows how many people are
     alone in their group, what groups reveal about sensitive columns, which columns single people
     out, and how likely three kinds of adversary find someone. Without --policy or --quasi the roles
     are guessed.
@@ -89,7 +89,7 @@ def command(
 
 
 def _report_writer(path: Path) -> Callable[[Assessment], None]:
-    """Return what writes the report; a missing library or a wrong place is told before any work."""
+    """Return what writes the report; a missing library or a wrong place is an error before any work."""
     from discreet.report.assessment import write_assessment_report
     from discreet.writing import require_writable_path
 
@@ -284,7 +284,7 @@ def _show_risk(found: Assessment, to: Console) -> None:
         output.print_sentence(
             to,
             f"Against a population of {presence.population:,} people: each class has at least "
-            f"{presence.k_map:,} of them (k-map), and whoever fits one is in the table with a chance "
+            f"{presence.k_map:,} of them (k-map), and a person who fits one is in the table with a chance "
             f"between {format_percent(presence.lowest)} and {format_percent(min(presence.highest, 1.0))}.",
         )
     _show_population(found, to)

@@ -32,10 +32,10 @@ Examples:
 @key_file_option
 @json_option
 def command(folder: Path, target: Path, key_file: Path | None, as_json: bool) -> None:
-    """Copy the data, books and keys of the server in DIR into one file.
+    """Copy the data, records and keys of the server in DIR into one file.
 
     The server must not run meanwhile, unless its data are on PostgreSQL. One that runs makes a
-    backup itself when a superuser says SELECT discreet_backup('name'): it lies in DIR/backups then.
+    backup itself when a superuser runs SELECT discreet_backup('name'), in DIR/backups.
     """
     from discreet.serve.backup import write_backup
 
@@ -46,4 +46,4 @@ def command(folder: Path, target: Path, key_file: Path | None, as_json: bool) ->
         return
     to = output.console()
     output.print_sentence(to, f"{made.file} holds {', '.join(made.files)}.")
-    output.print_sentence(to, "It holds keys: whoever has it can read everything.")
+    output.print_sentence(to, "It holds keys: anyone who has it can read everything.")

@@ -21,7 +21,7 @@ EXAMPLES = """\b
 Examples:
   discreet budget                              every account of your ledger
   discreet budget --ledger clinic.ledger --entries 20
-  discreet budget --verify                     is the book as it was written?
+  discreet budget --verify                     is the ledger as it was written?
 """
 
 # A reservation that was never committed was interrupted; it is paid for all the same.
@@ -42,7 +42,7 @@ _STATES = {"committed": "answered", "reserved": "reserved"}
 @click.option(
     "--reopen",
     metavar="REASON",
-    help="After a restore: let what is left be spent again. Why is kept in the ledger.",
+    help="After a restore: reopen budgets. The reason is kept in the ledger.",
 )
 @key_file_option
 @json_option
@@ -125,12 +125,12 @@ def _print(found: Spending) -> None:
     output.print_table(to, "Budgets", header, rows, texts=words)
     lines = [_entry_cells(entry) for entry in found.entries if entry["state"] != "limit"]
     if lines:
-        # A question is charged to several accounts and told once.
+        # A question is charged to several accounts and listed once.
         once = [list(line) for line in dict.fromkeys(map(tuple, lines))]
         header = ["when (UTC)", "ε", "state", "question"]
         output.print_table(to, "Latest questions", header, once, texts=(0, 2, 3))
     if found.verified is not None:
-        output.print_sentence(to, f"\nThe book is whole: {found.verified:,} entries verified.")
+        output.print_sentence(to, f"\nThe ledger is intact: {found.verified:,} entries verified.")
 
 
 def _entry_cells(entry: dict[str, Any]) -> list[str]:

@@ -19,7 +19,7 @@ Examples:
 """
 
 
-@click.command(epilog=EXAMPLES)
+@click.command(cls=options.SourceCommand, epilog=EXAMPLES)
 @options.source_argument
 @click.option(
     "--policy",
@@ -36,7 +36,7 @@ Examples:
 def command(ctx: click.Context, source: str, as_json: bool, **choices: Any) -> None:
     """Exit 0 when SOURCE meets every criterion of its policy, 3 when it does not.
 
-    Prints each criterion with the level reached, and who stands in its way. Also 3 when more people
+    Prints each criterion with the level reached, and who fails it. Also 3 when more people
     are exposed than the policy tolerates: alone on all columns that stay, or in a class that shares
     one sensitive value; and when the policy leaves open what must be decided.
     """
@@ -53,7 +53,7 @@ def command(ctx: click.Context, source: str, as_json: bool, **choices: Any) -> N
             click.echo(output.replace_control_characters(_exposure_line(exposure)))
         for point in found.undecided:
             click.echo(output.replace_control_characters(f"FAILED {point}"))
-        # Beside the verdicts: no criterion looks at the names that somebody forgot to remove.
+        # Beside the verdicts: no criterion looks at names that were not removed.
         for caution in found.cautions:
             click.echo(output.replace_control_characters(f"! {caution}"), err=True)
     if not found.holds or not found.is_tolerable:

@@ -25,15 +25,15 @@ Examples:
 METHODS = ("randomized-response", "grr", "oue", "olh", "hadamard")
 
 
-@click.command(epilog=EXAMPLES)
+@click.command(cls=options.SourceCommand, epilog=EXAMPLES)
 @click.argument("source", metavar="SOURCE", required=False, callback=options.require_name)
 @click.option("--column", metavar="NAME", help="The column that people report.")
 @click.option("--epsilon", type=EXACT, metavar="E", help="The privacy loss of each report.")
 @click.option(
     "--method",
     type=options.SuggestingChoice(METHODS),
-    metavar="|".join(METHODS),
-    help="How values are reported. Default: the method whose counts vary least.",
+    metavar="NAME",
+    help=f"{', '.join(METHODS)}. Default: the one whose counts vary least.",
 )
 @click.option(
     "--values",
@@ -58,7 +58,7 @@ METHODS = ("randomized-response", "grr", "oue", "olh", "hadamard")
     type=click.Path(path_type=Path),
     metavar="FILE",
     callback=options.require_name,
-    help="Count what the reports in FILE say, instead of making any.",
+    help="Estimate counts from the reports in FILE instead.",
 )
 @click.option(
     "--consistent", is_flag=True, help="With --estimate: no negative counts; they add up."
@@ -69,9 +69,9 @@ METHODS = ("randomized-response", "grr", "oue", "olh", "hadamard")
 @options.reading_options
 @options.json_option
 def command(source: str | None, reports: Path | None, as_json: bool, **choices: Any) -> None:
-    """Perturb each person's value on its own, or count what such reports say.
+    """Perturb each person's value on its own, or estimate counts from such reports.
 
-    Each row of SOURCE is a person, who reports one of the public values by exact coins. The
+    Each row of SOURCE is a person, who reports one of the public values at random. The
     collector of the reports learns little about any person, and the counts with their error.
     """
     if reports is not None:

@@ -20,47 +20,47 @@ from discreet.writing import private_files
 
 # verb -> its one line in --help; the module `discreet.cli.<verb>` is imported when it runs.
 VERBS = {
-    "demo": "Tell the whole story on a bundled, made-up hospital",
-    "init": "Draft a policy: guess each column's role, and say why",
+    "demo": "Show every job on a bundled, made-up hospital",
+    "init": "Draft a policy: the role of each column, guessed with reasons",
     "assess": "Measure how identifiable the people in a table are",
-    "check": "Gate for CI: exit 3 unless the policy's criteria hold",
+    "check": "Check a table in CI: exit 3 unless the policy's criteria hold",
     "anonymize": "Publish rows that meet the criteria, with little loss",
     "deidentify": "Remove or replace what names people, by Safe Harbor or expert",
     "ask": "Answer a question in SQL under differential privacy",
-    "explain": "Say what a question costs and how exact its answer is",
+    "explain": "Show what a question costs and how exact its answer is",
     "limits": "Choose how many rows of one person count, privately",
     "budget": "Show what was spent, on what, and what is left",
     "register": "Number each person's rows once, so that questions are quick",
-    "epsilon": "Calculate epsilon: coins, noise, tables of chances, composition",
-    "attack": "Play the adversary, and tell what was learned",
-    "collect": "Let people report a value by coins: local differential privacy",
-    "serve": "Serve tables over the PostgreSQL protocol, to each what they may see",
-    "user": "Add the users of a server: passwords, tokens, certificates, locks",
-    "key": "Make, rotate and destroy the keys of a server",
+    "epsilon": "Calculate epsilon: randomized response, noise, composition",
+    "attack": "Attack a release or an interface, and report what was learned",
+    "collect": "Perturb each person's value: local differential privacy",
+    "serve": "Serve tables over the PostgreSQL protocol, with access control",
+    "user": "Manage the users of a server: passwords, tokens, certificates",
+    "key": "Create, rotate and destroy the keys of a server",
     "journal": "Verify, show, export and archive what a server decided",
-    "backup": "Copy a server's data, books and keys into one file",
-    "restore": "Put a backup back, without forgetting what was spent",
+    "backup": "Copy a server's data, records and keys into one file",
+    "restore": "Restore a backup, without forgetting what was spent",
 }
 
 # What these verbs write is for other people; what all others write is for their owner only.
 PUBLISHING = ("assess", "check", "anonymize", "deidentify", "epsilon", "attack", "collect")
 
 HELP = """\b
-discreet stands between sensitive data and the people who want it.
+discreet lets people use sensitive tables and protects the people in them.
 
 \b
-Five jobs, one policy file that says what is protected:
+Five jobs, and one policy file that states what is protected:
   assess    how identifiable are the people in this table?
   release   publish rows safely, with little loss
   answer    SQL under differential privacy, with a budget
-  attack    play the adversary before the world does
-  guard     a server: who may see what, proven by a journal
+  attack    what could an adversary learn?
+  guard     a server with access control, encryption and an audit journal
 
 \b
 Start here:
-  discreet demo                             a story on made-up patients
-  discreet assess people.csv                one question, one file
-  discreet init people.csv -o policy.yaml   write down what is protected
+  discreet demo                             all of it on made-up patients
+  discreet assess people.csv                measure the risk
+  discreet init people.csv -o policy.yaml   draft a policy
   discreet anonymize people.csv --policy policy.yaml -o released.csv
   discreet ask people.csv "SELECT count(*) FROM people" --epsilon 0.5
   discreet serve --data people --policy policy.yaml
@@ -126,7 +126,7 @@ class _PandasBlocker(MetaPathFinder):
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> None:
-        """Refuse pandas, unless somebody needs it, and leave all else to other finders."""
+        """Refuse pandas, unless a library needs it, and leave all else to other finders."""
         del path, target
         if fullname == "pandas" and sys.modules.keys().isdisjoint(("pyspark", "ortools")):
             raise ModuleNotFoundError(name=fullname)
@@ -205,7 +205,7 @@ def _report_stop(stops: Sequence[int]) -> int:
 
 
 def _unexpected_error(error: Exception) -> Bug:
-    """Return a report of where an unforeseen error arose, without its text."""
+    """Return a report of where an unexpected error arose, without its text."""
     trace, place = error.__traceback__, "?"
     while trace is not None:
         code = trace.tb_frame.f_code

@@ -54,7 +54,10 @@ ledger_option = click.option(
     "~/.local/state/discreet/ledger.sqlite.",
 )
 analyst_option = click.option(
-    "--as", "analyst", metavar="NAME", help="Who asks, where the policy has budgets of analysts."
+    "--as",
+    "analyst",
+    metavar="NAME",
+    help="The analyst who asks, if the policy has budgets of analysts.",
 )
 
 
@@ -68,7 +71,7 @@ def question_options(command: Callable[..., Any]) -> Callable[..., Any]:
             type=click.FloatRange(0, 1, min_open=True, max_open=True),
             default=0.95,
             show_default=True,
-            help="How sure the intervals are.",
+            help="The confidence level of intervals.",
         ),
         analyst_option,
         ledger_option,
@@ -76,21 +79,21 @@ def question_options(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option(
             "--noise",
             type=options.SuggestingChoice(["laplace", "gaussian"]),
-            help="Default: the one with the smaller error; gaussian needs a delta.",
+            help="The noise. Default: the one with the smaller error; gaussian needs a delta.",
         ),
         click.option(
             "--delta",
             type=AMOUNT,
             default="0",
             metavar="NUMBER",
-            help="The chance that a rare group is told, such as 1e-6. Default: 0.",
+            help="The chance that a rare group is released, such as 1e-6. Default: 0.",
         ),
         click.option(
             "--cut-share",
             type=AMOUNT,
             default="0.05",
             metavar="SHARE",
-            help="The share of epsilon that tells how many rows the policy's limits cut off; 0: none. "
+            help="The share of epsilon spent on how many rows the policy's limits cut off; 0: none. "
             "Default: 0.05.",
         ),
         click.option(
@@ -98,7 +101,7 @@ def question_options(command: Callable[..., Any]) -> Callable[..., Any]:
             type=AMOUNT,
             required=True,
             metavar="NUMBER",
-            help="What the question may cost, for all its aggregates together.",
+            help="What the question may cost, all its aggregates together.",
         ),
         click.argument("question", metavar="SQL", callback=options.require_name),
         options.source_argument,

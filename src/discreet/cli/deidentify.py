@@ -10,30 +10,40 @@ import click
 from click.core import ParameterSource
 
 from discreet.cli import options, output
-from discreet.cli.findings import print_refusal
+from discreet.cli.findings import print_refusal, show_findings
 from discreet.errors import OutputRefused, RiskNotTolerated, WrongUsage
 from discreet.result import Result
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from discreet.measure.assess import Progress
+    from discreet.release.deidentify.expert import Determination
+    from discreet.release.deidentify.record import Deidentified
+    from discreet.release.write import WrittenOutput
 
 EXAMPLES = """\b
 Examples:
   discreet deidentify patients.csv --method safe-harbor -o shared.csv
   discreet deidentify release.csv --method expert --policy policy.yaml
-  discreet deidentify visits.csv --method pseudonymize --key-file secret.key \\
-      --columns patient_id -o visits.parquet
+  discreet deidentify visits.csv --method pseudonymize --key-file KEY --columns id -o out.csv
 """
 
 HELP = """\b
 Write SOURCE without what names people, by one of three methods:
-  safe-harbor   removes or coarsens HIPAA's 18 classes of identifiers, also in
-                free text, and columns not recognized that differ for many;
-                warns of what still singles people out
-  expert        measures the risk of a release against a threshold, for an
-                expert to sign; exit code 3 if it is above
-  pseudonymize  replaces identifiers by keyed pseudonyms; joins survive
+  safe-harbor   removes or coarsens HIPAA's 18 classes of identifiers, also in free text
+  expert        measures the risk for an expert to sign; exit 3 if too high
+  pseudonymize  replaces identifiers by keyed pseudonyms; tables can still be joined
 """
+
+GROUPS = {
+    "Safe Harbor": ("classes", "keep", "as_of", "restricted_zips"),
+    "Expert": ("threshold", "adversary", "against", "fraction", "expert"),
+    "Pseudonyms": (
+        *("key_file", "key_env", "columns", "format_preserving", "reversible", "tokens"),
+        *("mapping", "shift_dates"),
+    ),
+}
 
 SAFE_HARBOR, EXPERT, PSEUDONYMIZE = "safe-harbor", "expert", "pseudonymize"
 
@@ -61,13 +71,13 @@ def _safe_harbor_options(command: Callable[..., Any]) -> Callable[..., Any]:
             "--restricted-zips",
             type=click.Path(path_type=Path),
             metavar="FILE",
-            help="Safe Harbor: small ZIP areas, one in each line.",
+            help="Small ZIP areas, one in each line.",
         ),
         click.option(
             "--as-of",
             type=click.IntRange(1900, 2200),
             metavar="YEAR",
-            help="Safe Harbor: count ages to it.",
+            help="The year to count ages to.",
         ),
         click.option(
             "--keep",
@@ -80,7 +90,7 @@ def _safe_harbor_options(command: Callable[..., Any]) -> Callable[..., Any]:
             type=ClassType(),
             multiple=True,
             metavar="COLUMN=CLASS",
-            help="Safe Harbor: A to R, zip, age or text.",
+            help="A to R, zip, age or text.",
         ),
     ):
         command = option(command)
@@ -89,29 +99,29 @@ def _safe_harbor_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 def _expert_options(command: Callable[..., Any]) -> Callable[..., Any]:
     for option in (
-        click.option("--expert", metavar="NAME", help="Expert: who signs."),
+        click.option("--expert", metavar="NAME", help="The name of the expert who signs."),
         click.option(
             "--fraction",
             type=click.FloatRange(0, 1, min_open=True),
             metavar="SHARE",
-            help="Expert: share of the population.",
+            help="Share of the population in the table.",
         ),
         click.option(
             "--against",
             metavar="SOURCE",
-            help="Expert: the population of the people.",
+            help="The population of the people.",
         ),
         click.option(
             "--adversary",
             type=click.Choice(["prosecutor", "journalist", "marketer"]),
             metavar="WHO",
-            help="Expert: prosecutor, journalist or marketer.",
+            help="prosecutor, journalist or marketer.",
         ),
         click.option(
             "--threshold",
             type=click.FloatRange(0, 1, min_open=True, max_open=True),
             metavar="RISK",
-            help="Expert: greatest risk, 0.09 is 1/11.",
+            help="The greatest risk, such as 0.09.",
         ),
     ):
         command = option(command)
@@ -125,19 +135,21 @@ def _pseudonym_options(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option(
             "--unit",
             metavar="COLUMN",
-            help="Says whose row it is.",
+            help="The column that names a row's person.",
         ),
-        click.option("--shift-dates", **names, help="Dates that move together by person."),
+        click.option("--shift-dates", **names, help="Dates to shift, by person."),
         click.option(
             "--mapping",
             type=click.Path(path_type=Path),
             metavar="FILE",
-            help="Keep random texts sealed, and reuse them.",
+            help="Keep random tokens, encrypted.",
         ),
-        click.option("--tokens", **names, help="Random texts instead."),
+        click.option("--tokens", **names, help="Random tokens instead of keyed pseudonyms."),
         click.option("--reversible", **names, help="Pseudonyms that the key undoes."),
-        click.option("--format-preserving", **names, help="Pseudonyms of the same form."),
-        click.option("--columns", **names, help="Keyed pseudonyms that nobody undoes."),
+        click.option(
+            "--format-preserving", **names, help="Pseudonyms of the same form as the value."
+        ),
+        click.option("--columns", **names, help="Keyed pseudonyms that cannot be undone."),
         click.option("--key-env", metavar="VAR", help="The variable with the secret key."),
         click.option(
             "--key-file",
@@ -150,14 +162,14 @@ def _pseudonym_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return command
 
 
-@click.command(help=HELP, epilog=EXAMPLES)
+@click.command(cls=options.SourceCommand, help=HELP, epilog=EXAMPLES, groups=GROUPS)
 @options.source_argument
 @click.option(
     "--method",
     type=click.Choice([SAFE_HARBOR, EXPERT, PSEUDONYMIZE]),
     metavar="METHOD",
     required=True,
-    help="One of the three.",
+    help="One of the methods above.",
 )
 @click.option(
     "-o",
@@ -165,7 +177,7 @@ def _pseudonym_options(command: Callable[..., Any]) -> Callable[..., Any]:
     "target",
     metavar="OUT",
     callback=options.require_name,
-    help="Where rows go; OUT.release.json tells how.",
+    help="Where rows go, and OUT.release.json.",
 )
 @options.policy_option
 @_safe_harbor_options
@@ -174,7 +186,7 @@ def _pseudonym_options(command: Callable[..., Any]) -> Callable[..., Any]:
 @options.leave_out_option
 @options.accept_risk_option
 @click.option("--force", is_flag=True, help="Replace OUT if it exists.")
-@click.option("--dry-run", is_flag=True, help="Say what would be done, write nothing.")
+@click.option("--dry-run", is_flag=True, help="Show what would be done, and write nothing.")
 @options.reading_options
 @options.report_option
 @options.json_option
@@ -239,7 +251,7 @@ def _run_method(source: str, method: str, choices: dict[str, Any], step: Progres
     from discreet.api.deidentify import deidentify
 
     if choices["target"] is None and not choices["dry_run"] and method != EXPERT:
-        raise WrongUsage("Say where the rows go with -o OUT, or look first with --dry-run.")
+        raise WrongUsage("Name the output with -o OUT, or add --dry-run.")
     given = {name: value for name, value in choices.items() if name not in ("target", "classes")}
     return deidentify(
         source,
@@ -252,7 +264,7 @@ def _run_method(source: str, method: str, choices: dict[str, Any], step: Progres
 
 
 def _report_writer(path: Path, method: str) -> Callable[[Any], None]:
-    """Return what writes the report; a missing library or a wrong place is told before any work."""
+    """Return what writes the report; a missing library or a wrong place is an error before any work."""
     from discreet.writing import require_writable_path
 
     if method == EXPERT:
@@ -267,6 +279,108 @@ def _show_result(found: Result, *, as_json: bool) -> None:
     if as_json:
         output.print_json(found)
         return
-    from discreet.cli import deidentified_output
+    _show_deidentification(found, output.console())
 
-    deidentified_output.show_deidentification(found, output.console())
+
+def _show_deidentification(found: Result, to: Console) -> None:
+    """Print what was done, then what is left to worry about."""
+    from discreet.release.deidentify.expert import Determination
+    from discreet.release.deidentify.record import Deidentified
+
+    if isinstance(found, Determination):
+        _show_determination(found, to)
+    elif isinstance(found, Deidentified):
+        _show_deidentified(found, to)
+
+
+def _show_deidentified(found: Deidentified, to: Console) -> None:
+    output.print_sentence(to, found.verdict, style="bold")
+    _show_columns(found, to)
+    _show_classes(found, to)
+    if found.warnings:
+        to.print("\n[bold]What still singles people out[/bold]")
+    for warning in found.warnings:
+        output.print_sentence(to, f"! {warning}", style="yellow")
+    show_findings(found.findings, found.accepted_risk, to)
+    if found.cautions:
+        to.print("\n[bold]Keep in mind[/bold]")
+    for caution in found.cautions:
+        output.print_sentence(to, f"! {caution}", style="yellow")
+    _show_output(found.output, to)
+
+
+def _show_columns(found: Deidentified, to: Console) -> None:
+    rows = [
+        (
+            column.column,
+            column.letter or "–",
+            column.action,
+            f"{column.changed:,}",
+            f"{column.removed:,}",
+            column.reason,
+        )
+        for column in found.columns
+    ]
+    header = ("Column", "Class", "Done", "Changed", "Removed", "Why")
+    output.print_table(to, "What was done to each column", header, rows, texts=(0, 1, 2, 5))
+
+
+def _show_classes(found: Deidentified, to: Console) -> None:
+    rows = [
+        (
+            f"{item.letter}  {item.kind}",
+            ", ".join(item.columns) or "–",
+            f"{item.changed:,}",
+            f"{item.removed:,}",
+            f"{item.in_text:,}",
+        )
+        for item in found.classes
+        if item.columns
+    ]
+    if not found.classes:
+        return
+    header = ("Class", "Found in", "Changed", "Removed", "In free text")
+    title = "Cells by the classes of Safe Harbor"
+    output.print_table(to, title, header, rows, texts=(0, 1))
+    absent = [item.letter for item in found.classes if not item.columns]
+    if absent:
+        output.print_sentence(to, f"Not found: {', '.join(absent)}.")
+
+
+def _show_output(written: WrittenOutput | None, to: Console) -> None:
+    if written is None:
+        return
+    to.print()
+    output.print_sentence(to, f"Wrote {written.rows:,} rows to {written.place}.")
+
+
+def _show_determination(found: Determination, to: Console) -> None:
+    from discreet.formatting import format_percent
+
+    is_good = found.holds and not found.undecided and not any(f.exceeds for f in found.findings)
+    style = "bold" if is_good else "bold red"
+    output.print_sentence(to, f"{'✓' if is_good else '✗'} {found.verdict}", style=style)
+    rows = [
+        (
+            f"{'✗' if risk.is_above else '✓'} {risk.adversary}",
+            "–" if risk.worst is None else format_percent(risk.worst),
+            "–" if risk.average is None else format_percent(risk.average),
+            "–" if risk.people_at_risk is None else f"{risk.people_at_risk:,}",
+        )
+        for risk in found.risks
+    ]
+    header = ("Adversary", "Worst", "Average", f"People above {format_percent(found.threshold)}")
+    output.print_table(to, "Risk of being found", header, rows)
+    for title, attacks in (
+        ("Attacks tried", found.attacks_tried),
+        ("Attacks not tried", found.attacks_not_tried),
+    ):
+        listed = [(item.attack, item.finding) for item in attacks]
+        output.print_table(to, title, ("Attack", "Finding"), listed, texts=(0, 1))
+    show_findings(found.findings, found.accepted_risk, to)
+    to.print("\n[bold]Assumptions[/bold]")
+    for assumption in found.assumptions:
+        output.print_sentence(to, f"- {assumption}")
+    for caution in found.cautions:
+        output.print_sentence(to, f"! {caution}", style="yellow")
+    _show_output(found.output, to)

@@ -1,4 +1,4 @@
-"""`discreet demo`: write the synthetic hospital and let the real commands tell its story."""
+"""`discreet demo`: write the synthetic hospital and run the real commands on it."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def _linkage_arguments(name: str) -> tuple[str, ...]:
     )
 
 
-# The story so far: a new capability adds its chapter here, and nothing else changes.
+# A new capability adds its step here, and nothing else changes.
 _ASSESS = ("assess", "{folder}/patients.csv", "--policy", "{folder}/policy.yaml")
 _BY_SEX = "SELECT sex, count(*) AS people, avg(salary) AS salary FROM patients GROUP BY sex"
 DEMO_STEPS = (
@@ -80,7 +80,7 @@ DEMO_STEPS = (
     ),
     DemoStep(
         "Would this pass our gate?",
-        "No. The exit code stops a pipeline before such a table leaves the house.",
+        "No. The exit code stops a pipeline before such a table is published.",
         ("check", "{folder}/patients.csv", "--policy", "{folder}/policy.yaml"),
         lines=3,
         exit_code=3,
@@ -119,13 +119,13 @@ DEMO_STEPS = (
     ),
     DemoStep(
         "And the outsider with the voter list?",
-        "Attacked again, by what the labels may stand for: nobody is found any more.",
+        "Attacked again, by what the labels may stand for: no one is found any more.",
         _linkage_arguments("released.csv"),
         lines=1,
     ),
     DemoStep(
         "What would an answer cost, and how exact would it be?",
-        "Told before anything is spent; no patient's row is read for it.",
+        "Shown before anything is spent; no patient's row is read for it.",
         _ask_arguments(_BY_SEX, verb="explain"),
         lines=7,
     ),
@@ -148,7 +148,7 @@ DEMO_STEPS = (
     ),
     DemoStep(
         "And who asks until the noise averages out?",
-        "Every answer is paid for. When too little is left, nobody gets another one.",
+        "Every answer is paid for. When too little is left, no one gets another one.",
         _ask_arguments("SELECT count(*) AS people FROM patients", epsilon="2.5"),
         lines=1,
         exit_code=4,
@@ -177,7 +177,7 @@ class CompletedStep(Result):
 
 @dataclass(frozen=True)
 class DemoResult(Result):
-    """Where the hospital was written, and the chapters told on it."""
+    """Where the hospital was written, and the steps that were run on it."""
 
     folder: str
     files: tuple[str, ...]
@@ -196,14 +196,16 @@ Examples:
 @click.command(epilog=EXAMPLES)
 @click.argument("folder", type=click.Path(path_type=Path), default="discreet-demo")
 @click.option("--force", is_flag=True, help="Replace files of an earlier demo in FOLDER.")
-@click.option("--dry-run", is_flag=True, help="Say what would be written, and write nothing.")
-@click.option("--serve", is_flag=True, help="Open the hospital as a server, until Ctrl-C, instead.")
+@click.option("--dry-run", is_flag=True, help="Show what would be written, and write nothing.")
+@click.option("--serve", is_flag=True, help="Serve the hospital instead, until Ctrl-C.")
 @click.option(
     "--port",
     type=click.IntRange(0, 65535),
-    help="Where --serve listens; 0 takes a free one. Default: 5433.",
+    help="With --serve: the port; 0 takes a free one. Default: 5433.",
 )
-@click.option("--http-port", type=click.IntRange(0, 65535), help="With --serve: for HTTP, too.")
+@click.option(
+    "--http-port", type=click.IntRange(0, 65535), help="With --serve: a port for HTTP, too."
+)
 @options.json_option
 def command(
     folder: Path,
@@ -215,26 +217,26 @@ def command(
     http_port: int | None,
     as_json: bool,
 ) -> None:
-    """Write a small, fully invented hospital into FOLDER and show what discreet says about it.
+    """Write a small, fully invented hospital into FOLDER and run every job on it.
 
-    Every answer is computed while you watch, by the command printed above it.
+    Every answer is computed by the command printed above it.
 
-    With --serve, people of different rights can connect with psql and see what each may see. The
-    commands to try are printed. A hospital that was served before goes on where it was stopped;
-    --force begins anew.
+    With --serve, users with different rights can connect with psql. The
+    commands to try are printed. A hospital that was served before continues where it stopped;
+    --force starts again.
     """
     bundled = read_hospital()
     if serve:
         if as_json:
             raise WrongUsage(
-                "--json tells the story, and a server has none. Leave one of both out."
+                "--json prints the steps of the demo, which --serve does not run. Leave out one of them."
             )
         from discreet.cli.demo_server import open_demo_server
 
         open_demo_server(folder, bundled, ports=(port, http_port), force=force, dry_run=dry_run)
         return
     if port is not None or http_port is not None:
-        raise WrongUsage("Ports are where the server listens. Add --serve.")
+        raise WrongUsage("--port and --http-port are ports of the server. Add --serve.")
     refuse_to_replace(folder, (*bundled, *RESULTS, *REFUSED), force=force)
     if dry_run:
         for name in (*bundled, *RESULTS):
@@ -242,11 +244,11 @@ def command(
         return
     write_hospital(folder, bundled)
     forget_spending(folder)
-    told = run_demo_steps(folder, quiet=as_json)
+    completed = run_demo_steps(folder, quiet=as_json)
     if as_json:
-        output.print_json(DemoResult(str(folder), tuple(bundled), told))
+        output.print_json(DemoResult(str(folder), tuple(bundled), completed))
     expected = [chapter.exit_code for chapter in DEMO_STEPS]
-    if [chapter.exit_code for chapter in told] != expected:
+    if [chapter.exit_code for chapter in completed] != expected:
         raise Bug("A chapter of the demo ended otherwise than it should. Please report its output.")
 
 
@@ -259,7 +261,7 @@ def forget_spending(folder: Path) -> None:
 
 def run_demo_steps(folder: Path, *, quiet: bool) -> tuple[CompletedStep, ...]:
     """Run every chapter on `folder`, showing each as it ends unless `quiet`."""
-    told: list[CompletedStep] = []
+    completed: list[CompletedStep] = []
     can_report = _can_report()
     if not quiet:
         _show_opening(folder)
@@ -271,16 +273,16 @@ def run_demo_steps(folder: Path, *, quiet: bool) -> tuple[CompletedStep, ...]:
         if not quiet:
             _show_question(number, chapter, command)
         exit_code, printed = run_verb(arguments)
-        told.append(CompletedStep(chapter.question, command, exit_code, printed))
+        completed.append(CompletedStep(chapter.question, command, exit_code, printed))
         if not quiet:
             _show_answer(chapter, exit_code, printed)
     if not quiet:
         _show_end(folder)
-    return tuple(told)
+    return tuple(completed)
 
 
 def _can_report() -> bool:
-    """Return whether the libraries of the report are there: the story goes on without them."""
+    """Return whether the libraries of the report are there: the demo runs without them."""
     try:
         import_module("discreet.report.assessment")
     except MissingExtra:
@@ -325,7 +327,7 @@ def excerpt(lines: Sequence[str], *, begins: str, length: int) -> Sequence[str]:
 
 def _show_opening(folder: Path) -> None:
     console = output.console()
-    console.print("A hospital that does not exist, and what its tables give away.", style="bold")
+    console.print("An invented hospital, and what its tables reveal.", style="bold")
     console.print(f"Its files are now in {folder}; everybody in them is invented.", markup=False)
 
 
@@ -362,4 +364,4 @@ def _show_end(folder: Path) -> None:
         words = f"written: {', '.join(written)}"
         console.print(words, style="bold", markup=False, soft_wrap=True)
     console.print("Now type the commands yourself, or start on your own table: discreet init FILE")
-    console.print("Open the hospital for psql, to each what they may see: discreet demo --serve")
+    console.print("Serve the hospital to users with different rights: discreet demo --serve")

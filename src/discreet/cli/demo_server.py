@@ -30,7 +30,7 @@ Ports = tuple[int | None, int | None]  # for PostgreSQL clients, for HTTP client
 
 @dataclass(frozen=True)
 class DemoUser:
-    """Somebody to try: the name of their service in psql, what they see, and what to type."""
+    """A user to try: the name of their service in psql, what they see, and what to type."""
 
     name: str
     sees: str
@@ -108,7 +108,7 @@ def serve_hospital(folder: Path, *, ports: Ports, anew: bool) -> None:
     if anew or not (folder / PEOPLE).exists():
         _remove_server(folder)
     settings = read_settings(_prepare(folder), port=ports[0], http_port=ports[1])
-    click.echo("Opening the hospital …", err=True)
+    click.echo("Starting the server …", err=True)
     tls = open_tls(settings)
     opened = open_server(settings)
     try:
@@ -122,7 +122,7 @@ def serve_hospital(folder: Path, *, ports: Ports, anew: bool) -> None:
     finally:
         opened.server.close()
     click.echo(
-        "\nStopped. Start it again with the same words: rights and spending are kept.", err=True
+        "\nStopped. Start it again with the same command: rights and spending are kept.", err=True
     )
 
 
@@ -186,7 +186,7 @@ def _read_passwords(folder: Path) -> dict[str, str]:
 
 
 def _write_people(folder: Path, passwords: dict[str, str], *, host: str, port: int) -> None:
-    """Write psql's service file: everybody's way in, readable for whoever started the demo only."""
+    """Write psql's service file with all passwords, readable by the user who started the demo only."""
     services = ConfigParser(interpolation=None)
     for name, password in passwords.items():
         services[name] = {
@@ -204,7 +204,7 @@ def _write_people(folder: Path, passwords: dict[str, str], *, host: str, port: i
 
 
 def _print_instructions(folder: Path, web: str | None) -> None:
-    """Say how to come in as whom, and what each will see."""
+    """Print how to log in as each user, and what each will see."""
     from rich.text import Text
 
     console = output.console()
@@ -214,7 +214,7 @@ def _print_instructions(folder: Path, web: str | None) -> None:
         console.print(Text(output.replace_control_characters(text), style), soft_wrap=True)
 
     say()
-    say("The hospital is open. In another terminal, say once who may come in how:", "bold")
+    say("The server is ready. In another terminal, set once where psql finds the users:", "bold")
     say(f'  export PGSERVICEFILE="{(folder / PEOPLE).resolve()}"', "cyan")
     for person in DEMO_USERS:
         if not person.sees:
@@ -230,8 +230,11 @@ def _print_instructions(folder: Path, web: str | None) -> None:
         say(f"  curl --cacert {certificate} -u clerk {web}/v1/query \\", "cyan")
         say("""    --json '{"statement": "SELECT name FROM patients LIMIT 3"}'""", "cyan")
     say()
-    say("And you, as the auditor: what was decided, and that nobody changed it since", "bold")
+    say(
+        "And you, as the auditor: what was decided, and a proof that it was not changed since",
+        "bold",
+    )
     say(f"  discreet journal show {folder / SERVER}", "cyan")
     say(f"  discreet journal verify {folder / SERVER}", "cyan")
     say()
-    say(f"Who may see what was said in {folder / RIGHTS}. Ctrl-C closes the hospital.", "dim")
+    say(f"The rights are granted in {folder / RIGHTS}. Ctrl-C stops the server.", "dim")

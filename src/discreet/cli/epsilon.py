@@ -102,13 +102,13 @@ def coin_options(wrapped: Any) -> Any:
             "--second",
             type=EXACT,
             metavar="P",
-            help="Chance of the second coin's heads, which says yes. Default: that of --heads.",
+            help="Chance of heads of the second coin, which means yes. Default: that of --heads.",
         ),
         click.option(
             "--heads",
             type=EXACT,
             metavar="P",
-            help="Chance of heads: tails tells the truth, after heads a second coin answers.",
+            help="Chance of heads: after tails the answer is the truth, after heads a second coin's.",
         ),
     ):
         wrapped = option(wrapped)
@@ -288,7 +288,7 @@ def sensitivity_command(statistic: Any, as_json: bool, **choices: Any) -> None:
 
 
 def _epsilon_text(found: Any) -> str:
-    """Return the epsilon of a result, and its exact form where that says more."""
+    """Return the epsilon of a result, and its exact form where that is not the same."""
     if found.exact == "infinite":
         return "epsilon = ∞"
     number = f"{found.epsilon:.6g}"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from discreet.cli import curator_options, output
+from discreet.cli import curator_options, options, output
 
 if TYPE_CHECKING:
     from discreet.answer.explain import ExpectedError, Explanation
@@ -43,20 +43,20 @@ class ErrorShareType(click.ParamType["Fraction"]):
         return share
 
 
-@click.command(epilog=EXAMPLES)
+@click.command(cls=options.SourceCommand, epilog=EXAMPLES)
 @curator_options.question_options
 @click.option(
     "--within",
     type=ErrorShareType(),
     metavar="SHARE",
-    help="Also say what epsilon this error would need: 5%.",
+    help="Also show what epsilon this error would need, such as 5%.",
 )
 @click.option(
     "--size",
     type=click.IntRange(1),
     default=1000,
     show_default=True,
-    help="Rows that a group is taken to have.",
+    help="The assumed number of rows of a group.",
 )
 def command(
     source: str,
@@ -72,9 +72,9 @@ def command(
     as_json: bool,
     **choices: Any,
 ) -> None:
-    """Say what a question about SOURCE costs and how exact its answer is. Spends nothing.
+    """Show what a question about SOURCE costs and how exact its answer is. Spends nothing.
 
-    No row of people is read: everything told here follows from the question and the policy.
+    No row of people is read: everything shown follows from the question and the policy.
     """
     with curator_options.open_curator_for(source, **choices) as curator:
         found = curator.explain(

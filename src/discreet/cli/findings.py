@@ -41,7 +41,7 @@ class ToleranceType(click.ParamType[float]):
 
 
 def finding_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options that say what is tolerated and where findings go: `print_judged` takes them."""
+    """Add the options for what is tolerated and where findings go: `print_judged` takes them."""
     for option in (
         click.option(
             "--json", "as_json", is_flag=True, help="Print the findings as a JSON list, only that."
@@ -56,13 +56,13 @@ def finding_options(command: Callable[..., Any]) -> Callable[..., Any]:
             "--tolerance",
             type=ToleranceType(),
             metavar="SHARE",
-            help="Exit 3 when more is learned, such as 5%; else as the policy says.",
+            help="Exit 3 when more is learned, such as 5%. Default: as in the policy.",
         ),
         click.option(
             "--policy",
             type=click.Path(path_type=Path),
             metavar="FILE",
-            help="The policy that says roles of columns and what is tolerated.",
+            help="The policy with the roles of columns and what is tolerated.",
         ),
     ):
         command = option(command)

@@ -29,7 +29,7 @@ def _print_schema(ctx: click.Context, param: click.Parameter, value: bool) -> No
     ctx.exit()
 
 
-@click.command(epilog=EXAMPLES)
+@click.command(cls=options.SourceCommand, epilog=EXAMPLES)
 @click.argument(
     "sources", metavar="SOURCE...", nargs=-1, required=True, callback=options.require_name
 )

@@ -1,4 +1,4 @@
-"""`discreet journal`: is it what was written, what does it say, and where does it go?"""
+"""`discreet journal`: verify, show, export and archive a server's journal."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def wanted_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def target_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options that say where lines go."""
+    """Add the options for where lines go."""
     command = click.option("--force", is_flag=True, help="Replace the output if it is there.")(
         command
     )
@@ -120,9 +120,9 @@ def target_options(command: Callable[..., Any]) -> Callable[..., Any]:
     )(command)
 
 
-@click.group(epilog=EXAMPLES, subcommand_metavar="ACT …")
+@click.group(epilog=EXAMPLES, subcommand_metavar="COMMAND …")
 def command() -> None:
-    """Verify, show, export, archive and prove what a server has decided."""
+    """Verify, show, export, archive and prove a server's journal: what it decided."""
 
 
 @command.command()
@@ -238,7 +238,7 @@ def _write_lines(lines: Iterable[str], target: Path, *, force: bool) -> None:
 @click.option(
     "--prune", is_flag=True, help="Remove what is archived and verified from the journal."
 )
-@click.option("--dry-run", is_flag=True, help="Say what would be archived, and write nothing.")
+@click.option("--dry-run", is_flag=True, help="Show what would be archived, and write nothing.")
 @key_option
 @key_file_option
 @json_option

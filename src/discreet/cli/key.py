@@ -1,4 +1,4 @@
-"""`discreet key`: the keys of a server: made, rotated, wrapped anew, destroyed."""
+"""`discreet key`: create, rotate, rewrap and destroy the keys of a server."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ Examples:
   discreet key create clinic employee.sin         a key for a column
   discreet key list clinic
   discreet key rotate clinic employee.sin
-  discreet key destroy clinic employee.sin --yes  nobody can read the column again
+  discreet key destroy clinic employee.sin --yes  the column is lost for good
 """
 
 
@@ -44,14 +44,14 @@ client_key_option = click.option(
     "--client-key",
     type=click.Path(path_type=Path, dir_okay=False),
     metavar="FILE",
-    help="The client's own key (32 bytes, or 64 hexadecimal digits), not the server's.",
+    help="The client's own key: 32 bytes, or 64 hexadecimal digits.",
 )
 name_argument = click.argument("name", metavar="NAME")
 
 
-@click.group(epilog=EXAMPLES, subcommand_metavar="ACT …")
+@click.group(epilog=EXAMPLES, subcommand_metavar="COMMAND …")
 def command() -> None:
-    """Make, list, rotate, rewrap and destroy the keys of the server in DIR."""
+    """Create, list, rotate, rewrap and destroy the keys of the server in DIR."""
 
 
 @command.command()
@@ -60,7 +60,7 @@ def command() -> None:
 @key_file_option
 @client_key_option
 def create(data: Path, name: str | None, key_file: Path | None, client_key: Path | None) -> None:
-    """Make the server's own key or, with NAME, a key for a column, such as employee.sin.
+    """Create the server's own key or, with NAME, a key for a column, such as employee.sin.
 
     A key for a column is wrapped by the server's key or, with --client-key, by one that stays with
     the client, who unlocks the column in a session: SELECT discreet_unlock('employee.sin', $1).
@@ -100,11 +100,15 @@ def _create_own(data: Path, key_file: Path | None) -> None:
     ):
         done = f"create the server's key {made.fingerprint}"
         accept_stores(stores, made, act=served.act, reason=done)
-    told = f"The server's key is in {place}. Start: discreet serve --data {data} --key-file {place}"
-    click.echo(output.replace_control_characters(told))
+    message = (
+        f"The server's key is in {place}. Start: discreet serve --data {data} --key-file {place}"
+    )
+    click.echo(output.replace_control_characters(message))
     click.echo("! Keep a copy elsewhere: without it, nothing that it locks can be read.", err=True)
     if place.resolve().is_relative_to(data.resolve()):
-        click.echo("! Who takes this disk has key and data: best, keep it elsewhere.", err=True)
+        click.echo(
+            "! Anyone who takes this disk has key and data: keep the key elsewhere.", err=True
+        )
 
 
 @command.command("list")
@@ -135,9 +139,17 @@ def list_keys_command(data: Path, as_json: bool) -> None:
 @click.option(
     "--finish", is_flag=True, help="Destroy retired versions, once no cell or backup needs them."
 )
-@click.option("--database", metavar="URL", help="With --finish: what is served, if not DIR's own.")
-@click.option("--leave-backups", is_flag=True, help="With --finish: older backups keep their copy.")
-@click.option("--yes", is_flag=True, help="With --finish: do not ask.")
+@click.option(
+    "--database",
+    metavar="URL",
+    help="With --finish: the database that is served, if not DIR's own.",
+)
+@click.option(
+    "--leave-backups",
+    is_flag=True,
+    help="With --finish: do not check older backups, which keep their copy.",
+)
+@click.option("--yes", is_flag=True, help="With --finish: do not ask for confirmation.")
 def rotate(
     data: Path,
     name: str,
@@ -188,9 +200,11 @@ def _finish_rotation(
         backups=[] if leave_backups else served.backups(),
     )
     if not yes:
-        told = ", ".join(map(str, retired))
+        listed = ", ".join(map(str, retired))
         click.confirm(
-            output.replace_control_characters(f"Destroy version {told} of key '{name}', for good?"),
+            output.replace_control_characters(
+                f"Destroy version {listed} of key '{name}', for good?"
+            ),
             abort=True,
             err=True,
         )
@@ -202,9 +216,9 @@ def _finish_rotation(
 @data_argument
 @name_argument
 @key_file_option
-@click.option("--yes", is_flag=True, help="Do not ask: what it locked is lost for good.")
+@click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
 def destroy(data: Path, name: str, key_file: Path | None, yes: bool) -> None:
-    """Destroy a key, and with it all that is encrypted under it; only who and when stays."""
+    """Destroy a key and all that is encrypted under it; only a record of who and when stays."""
     from discreet.guard.vault.keys import destroy_key, get_key
 
     with open_server_folder(data, key_file) as served:
@@ -238,7 +252,7 @@ def destroy(data: Path, name: str, key_file: Path | None, yes: bool) -> None:
 def rewrap(data: Path, key_file: Path | None, new_key_file: Path | None) -> None:
     """Change the server's key: all keys are wrapped anew, and the data stay as they are.
 
-    Interrupted, run it again with the same options.
+    If it was interrupted, run it again with the same options.
     """
     from discreet.guard.vault.keys import rewrap_keys
     from discreet.guard.vault.wrapping import new_wrapping_key, read_wrapping_key
@@ -258,25 +272,25 @@ def rewrap(data: Path, key_file: Path | None, new_key_file: Path | None) -> None
     else:
         kept = old_path
     found = new_key_file or old_path
-    told = f"{len(changed)} keys are wrapped by {new.fingerprint}, which is in {found}."
-    click.echo(output.replace_control_characters(told))
+    message = f"{len(changed)} keys are wrapped by {new.fingerprint}, which is in {found}."
+    click.echo(output.replace_control_characters(message))
     click.echo("! Restart the server.", err=True)
     if kept != found:
-        told = f"! The old key is in {kept}: backups need it. Destroy it when none is left."
-        click.echo(output.replace_control_characters(told), err=True)
+        message = f"! The old key is in {kept}: backups need it. Destroy it when none is left."
+        click.echo(output.replace_control_characters(message), err=True)
 
 
 @command.command()
 @data_argument
 @reason_option
 @key_file_option
-@click.option("--yes", is_flag=True, help="Do not ask.")
+@click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
 def accept(data: Path, reason: str, key_file: Path | None, yes: bool) -> None:
     """Accept the stores and settings in DIR as they are now, and seal them with the server's key.
 
     For settings that you changed, for a server that had no key before, and for stores that were lost
-    and restored. Budgets of a ledger that is behind count as spent, and nobody enters under rights
-    that are behind, until you say otherwise.
+    and restored. Budgets of a ledger that is behind count as spent, and no one can log in under rights
+    that are behind, until you confirm them.
     """
     from discreet.serve.acceptance import accept_stores
 
@@ -286,8 +300,8 @@ def accept(data: Path, reason: str, key_file: Path | None, yes: bool) -> None:
             click.confirm(output.replace_control_characters(asked), abort=True, err=True)
         with served.stores() as stores:
             key = None if served.key_file is None else served.key()
-            told = accept_stores(stores, key, act=served.act, reason=reason)
-    for line in told:
+            warnings = accept_stores(stores, key, act=served.act, reason=reason)
+    for line in warnings:
         click.echo(output.replace_control_characters(f"! {line}"), err=True)
     click.echo(output.replace_control_characters(f"What is in {data} is accepted."))
 

@@ -19,7 +19,7 @@ Examples:
 """
 
 
-@click.command(epilog=EXAMPLES)
+@click.command(cls=options.SourceCommand, epilog=EXAMPLES)
 @options.source_argument
 @click.option(
     "--epsilon",
@@ -47,7 +47,7 @@ Examples:
     type=click.FloatRange(0, 1, min_open=True, max_open=True),
     default=0.95,
     show_default=True,
-    help="How sure the noise stays within what is shown.",
+    help="The confidence level of what is shown.",
 )
 @options.policy_option
 @curator_options.ledger_option
@@ -64,7 +64,7 @@ def command(
     as_json: bool,
     **choices: Any,
 ) -> None:
-    """Say how far off a count is with each limit on a person's rows, and which limit errs least.
+    """Show the error of a count for each limit on a person's rows, and the best limit.
 
     A low limit cuts off rows, a high one needs much noise. How many rows people have is private, so
     that it is measured once, with noise, for the epsilon you give, and charged to the budget.
@@ -107,7 +107,8 @@ def _print(found: LimitAdvice) -> None:
     )
     if found.recommended is None:
         output.print_sentence(
-            to, "There are too few people to tell how many rows they have. Try a larger epsilon."
+            to,
+            "There are too few people to estimate how many rows they have. Try a larger epsilon.",
         )
     else:
         output.print_sentence(

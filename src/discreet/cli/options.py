@@ -1,8 +1,8 @@
-"""Options that several verbs share, said once."""
+"""Options that several verbs share."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -56,6 +56,52 @@ class MemoryType(click.ParamType[str]):
 
 NAMES = ColumnNamesType()
 MEMORY = MemoryType()
+SOURCE_OPTIONS = (
+    *("policy", "quasi", "sensitive", "unit", "rows_are_people", "leave_out", "hierarchies"),
+    *("tables", "table", "delimiter", "encoding", "memory"),
+)
+OUTPUT_OPTIONS = (
+    *("out", "output", "target", "force", "dry_run", "manifest", "replay", "report", "as_json"),
+    "help",
+)
+
+
+class SourceCommand(click.Command):
+    """A verb that reads a source: its help lists options under headings.
+
+    `groups` are the verb's own headings; options that are in none of them and are not shared are
+    listed under Options.
+    """
+
+    def __init__(self, *args: Any, groups: Mapping[str, Sequence[str]] = {}, **settings: Any):
+        super().__init__(*args, **settings)
+        self.groups = groups
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write each group of options under its heading, aligned with the others."""
+        records = {
+            "help" if "--help" in each.opts else str(each.name): record
+            for each in self.get_params(ctx)
+            if isinstance(each, click.Option) and (record := each.get_help_record(ctx)) is not None
+        }
+        width = max(len(term) for term, _ in records.values())
+        listed = {name for names in self.groups.values() for name in names}
+        shared = {*SOURCE_OPTIONS, *OUTPUT_OPTIONS} - listed
+        groups = {
+            "Source": [name for name in SOURCE_OPTIONS if name in shared],
+            "Options": [name for name in records if name not in listed | shared],
+            **self.groups,
+            "Output": [name for name in OUTPUT_OPTIONS if name in shared],
+        }
+        formatter.write_paragraph()
+        for heading, names in groups.items():
+            present = [records[name] for name in names if name in records]
+            if present:
+                formatter.write_heading(heading)
+                formatter.indent()
+                aligned = [(f"{term:<{width}}", text) for term, text in present]
+                formatter.write_dl(aligned, col_max=width)
+                formatter.dedent()
 
 
 def require_name(context: click.Context, parameter: click.Parameter, value: Any) -> Any:
@@ -70,16 +116,16 @@ policy_option = click.option(
     "--policy",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="The policy that says what is protected.",
+    help="The policy: what is protected.",
 )
 json_option = click.option(
-    "--json", "as_json", is_flag=True, help="Print the result for machines, and nothing else."
+    "--json", "as_json", is_flag=True, help="Print the result as JSON, and nothing else."
 )
 report_option = click.option(
     "--report",
     type=click.Path(path_type=Path),
     metavar="FILE.html",
-    help="Also write one self-contained page, aggregates only.",
+    help="Also write one page, aggregates only.",
 )
 
 
@@ -87,7 +133,7 @@ accept_risk_option = click.option(
     "--accept-risk",
     metavar="REASON",
     callback=require_name,
-    help="Publish what attacks learn too much from.",
+    help="Publish although attacks exceed a tolerance.",
 )
 
 
@@ -100,7 +146,7 @@ rows_option = click.option(
 
 
 def reading_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options that say how a source is read."""
+    """Add the options for how a source is read."""
     for option in (
         click.option(
             "--memory", type=MEMORY, metavar="SIZE", help="Memory limit of DuckDB, such as 4GB."
@@ -109,7 +155,7 @@ def reading_options(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option(
             "--delimiter",
             metavar="CHAR",
-            help="What separates a CSV file's columns.",
+            help="The separator of a CSV file's columns.",
         ),
         click.option("--table", metavar="NAME", help="Which table of the database or policy."),
     ):
@@ -124,11 +170,11 @@ def role_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options that stand in for a policy."""
     for option in (
         click.option(
-            "--unit", metavar="COLUMN", help="Says whose row it is. Default: each row is a person."
+            "--unit",
+            metavar="COLUMN",
+            help="A row's person. Default: each row is a person.",
         ),
-        click.option(
-            "--sensitive", type=NAMES, help="Columns outsiders must not learn, such as diagnosis."
-        ),
+        click.option("--sensitive", type=NAMES, help="Columns outsiders must not learn."),
         click.option(
             "--quasi", type=NAMES, help="Columns outsiders may know, such as age,sex,zip."
         ),

@@ -17,7 +17,7 @@ Examples:
 """
 
 
-@click.command(epilog=EXAMPLES)
+@click.command(cls=options.SourceCommand, epilog=EXAMPLES)
 @options.source_argument
 @click.option(
     "--policy",
@@ -38,7 +38,7 @@ Examples:
 @options.reading_options
 @options.json_option
 def command(source: str, policy: Path, **choices: Any) -> None:
-    """Copy SOURCE with a random rank for each of a person's rows.
+    """Copy SOURCE with a random rank for each of a person's rows, so that questions are quick.
 
     Questions about people with several rows must bound how many of them count. With ranks that is
     a comparison; without, the rows of every person must be gathered first.

@@ -71,13 +71,13 @@ def _show_losses(found: Release, to: Console) -> None:
 def _show_accuracy(found: Release, to: Console) -> None:
     from discreet.formatting import format_percent
 
-    told = found.utility.get("classification")
-    if told is not None:
+    measured = found.utility.get("classification")
+    if measured is not None:
         output.print_sentence(
             to,
-            f"Predicting {told['target']}: {format_percent(told['before'])} right before, "
-            f"{format_percent(told['after'])} after; always guessing the most frequent value is right for "
-            f"{format_percent(told['majority'])}.",
+            f"Predicting {measured['target']}: {format_percent(measured['before'])} right before, "
+            f"{format_percent(measured['after'])} after; always guessing the most frequent value is right for "
+            f"{format_percent(measured['majority'])}.",
         )
 
 

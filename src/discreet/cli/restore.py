@@ -24,8 +24,8 @@ Examples:
   discreet restore clinic.backup clinic
   discreet restore clinic.backup clinic --replace --keep-ledger --keep-rights
 """
-UNKNOWN = 3  # exit code: restored, but nothing tells what happened since
-_WHY = "the server was restored from a backup, and nothing tells what was {what} since"
+UNKNOWN = 3  # exit code: restored, but what happened since is unknown
+_WHY = "the server was restored from a backup, and what was {what} since is unknown"
 
 
 @dataclass(frozen=True)
@@ -43,15 +43,15 @@ class RestoredFolder(Result):
 @click.command(epilog=EXAMPLES)
 @click.argument("file", metavar="FILE", type=click.Path(path_type=Path))
 @click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
-@click.option("--replace", is_flag=True, help="DIR is not empty: keep what is there beside it.")
+@click.option("--replace", is_flag=True, help="Replace what is in DIR; it is kept beside it.")
 @click.option("--keep-ledger", is_flag=True, help="Restore all but the ledger, if DIR's is newer.")
 @click.option("--keep-rights", is_flag=True, help="Restore all but rights, users and keys.")
 @click.option(
     "--forget",
     metavar="REASON",
-    help="Forget what was spent and revoked since the backup was made; why is in the journal.",
+    help="Forget what was spent and revoked since the backup; the reason is kept in the journal.",
 )
-@click.option("--dry-run", is_flag=True, help="Say what the backup holds, and write nothing.")
+@click.option("--dry-run", is_flag=True, help="Show what the backup holds, and write nothing.")
 @key_file_option
 @json_option
 def command(
@@ -64,28 +64,28 @@ def command(
     as_json: bool,
     **kept: bool,
 ) -> int:
-    """Put the backup FILE back into DIR; the server must not run meanwhile.
+    """Restore the backup FILE into DIR; the server must not run meanwhile.
 
-    What was spent and revoked since is not undone unless you say so. Where nothing tells what was, as
-    in a new folder, budgets count as spent and nobody may enter until the custodian says otherwise
+    What was spent and revoked since is kept, unless --forget is given. Where it is unknown, as in a new
+    folder, budgets count as spent and no one can log in until the custodian confirms
     (`discreet budget --reopen`, `discreet user confirm`), and the exit code is 3.
     """
     from discreet.serve.backup import read_backup
     from discreet.serve.restore import RestoreChoices, UnknownHistory, restore
 
     if forget is not None and not forget.strip():
-        raise WrongUsage("Say why what was spent and revoked may be forgotten: --forget REASON")
+        raise WrongUsage("State why what was spent and revoked may be forgotten: --forget REASON")
     held = read_backup(file)
     before, unknown = None, UnknownHistory(spending=False, rights=False)
     if not dry_run:
-        told = f"restored from {file} as of {held.at}" + (f"; forget: {forget}" if forget else "")
+        reason = f"restored from {file} as of {held.at}" + (f"; forget: {forget}" if forget else "")
         choices = RestoreChoices(forget=forget or "", **kept)
         before, unknown = restore(
             file,
             folder,
             replace=replace,
             choices=choices,
-            settle=lambda made, unknown: _settle_unknown(made, unknown, told, key_file),
+            settle=lambda made, unknown: _settle_unknown(made, unknown, reason, key_file),
         )
     done = RestoredFolder(
         str(folder),
@@ -110,11 +110,11 @@ def _print(done: RestoredFolder, *, verb: str) -> None:
 
 
 def _print_warnings(done: RestoredFolder) -> int:
-    """Say what nobody knows, and return the exit code."""
+    """Warn of what is unknown, and return the exit code."""
     if done.spending_unknown:
         click.echo(
             output.replace_control_characters(
-                "! Nothing tells what was spent since: all budgets count as spent. If you know, say: "
+                "! What was spent since is unknown: all budgets count as spent. If you know it, run: "
                 f"discreet budget --ledger {Path(done.folder) / 'ledger.sqlite'} --reopen REASON"
             ),
             err=True,
@@ -122,29 +122,31 @@ def _print_warnings(done: RestoredFolder) -> int:
     if done.rights_unknown:
         click.echo(
             output.replace_control_characters(
-                "! Nothing tells who was dropped and what was revoked since: nobody may enter. Drop and "
-                f"revoke again, then say: discreet user confirm {done.folder} --reason TEXT"
+                "! Who was dropped and what was revoked since is unknown: no one can log in. Drop and "
+                f"revoke again, then run: discreet user confirm {done.folder} --reason TEXT"
             ),
             err=True,
         )
     return UNKNOWN if done.spending_unknown or done.rights_unknown else 0
 
 
-def _settle_unknown(made: Path, unknown: UnknownHistory, told: str, key_file: Path | None) -> None:
-    """Write into restored stores what nobody knows, and that they count as the latest."""
+def _settle_unknown(
+    made: Path, unknown: UnknownHistory, reason: str, key_file: Path | None
+) -> None:
+    """Write into restored stores what is unknown, and that they count as the latest."""
     from discreet.dp.ledger.ledger import Ledger
     from discreet.serve.backup import CONTROL, LEDGER
     from discreet.serve.settings import read_settings
 
     if read_settings(made).control or (made / CONTROL).is_file():
         with open_server_folder(made, key_file) as served:
-            _settle_stores(served, unknown, told)
+            _settle_stores(served, unknown, reason)
     elif unknown.spending:
         with closing(Ledger(made / LEDGER)) as ledger:
             ledger.close_budget(_WHY.format(what="spent"), at=datetime.now(UTC))
 
 
-def _settle_stores(served: ServerFolder, unknown: UnknownHistory, told: str) -> None:
+def _settle_stores(served: ServerFolder, unknown: UnknownHistory, reason: str) -> None:
     from discreet.guard.journal import Event
     from discreet.serve.acceptance import settle_heads
     from discreet.serve.suspension import suspend_logins
@@ -158,4 +160,4 @@ def _settle_stores(served: ServerFolder, unknown: UnknownHistory, told: str) -> 
         if unknown.rights:
             suspend_logins(served.control, _WHY.format(what="revoked"), at=served.act.at)
         act = served.act
-        settle_heads(stores, Event(act.at, "backup", user=act.by, protocol="cli", reason=told))
+        settle_heads(stores, Event(act.at, "backup", user=act.by, protocol="cli", reason=reason))

@@ -78,7 +78,7 @@ Examples:
     "--admin", metavar="NAME", help="The first user, made on the first start. Default: admin."
 )
 def command(data: Path, policy: Path | None, **flags: Any) -> None:
-    """Serve tables to people with different rights.
+    """Serve tables to users with different rights.
 
     Clients speak the PostgreSQL protocol: psql, psycopg, JDBC, BI tools. Each sees exactly what they
     may: rows, noisy aggregates, an anonymized view, or nothing. Every decision is in the journal

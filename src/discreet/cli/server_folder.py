@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from discreet.serve.store_heads import ServerStores
     from discreet.stores.seal import Seal
 
-BACKED_UP = "back up to "  # how the journal tells of a backup, before its place
+BACKED_UP = "back up to "  # how the journal records a backup, before its place
 OWN_KEY = Path("keys") / "master.key"
 
 data_argument = click.argument(
@@ -37,7 +37,7 @@ key_file_option = click.option(
 )
 
 reason_option = click.option(
-    "--reason", metavar="TEXT", required=True, help="Why, for the journal."
+    "--reason", metavar="TEXT", required=True, help="The reason, for the journal."
 )
 
 
@@ -107,7 +107,7 @@ class ServerFolder:
         return documents, self.seal
 
     def backups(self) -> list[Path]:
-        """Return the backups that are in the folder, or where the journal says that they were written."""
+        """Return the backups that are in the folder, or where they were written according to the journal."""
         own = self.settings.place("backups")
         found = sorted(path for path in own.glob("*") if path.is_file()) if own.is_dir() else []
         return [*found, *(path for path in _recorded_backups(self.settings) if path.is_file())]
@@ -126,10 +126,12 @@ def _recorded_backups(settings: Settings) -> list[Path]:
         return []
     journal = Journal(place)
     try:
-        told = [entry.event.reason or "" for entry in journal.entries(EntryFilter(kind="backup"))]
+        reasons = [
+            entry.event.reason or "" for entry in journal.entries(EntryFilter(kind="backup"))
+        ]
     finally:
         journal.close()
-    return [Path(what.removeprefix(BACKED_UP)) for what in told if what.startswith(BACKED_UP)]
+    return [Path(what.removeprefix(BACKED_UP)) for what in reasons if what.startswith(BACKED_UP)]
 
 
 def record_in(data: Path, kind: str, what: str, *, key_file: Path | None = None) -> None:
@@ -197,7 +199,7 @@ def open_server_folder(
 
 
 def _key_file(settings: Settings, key_file: Path | None) -> Path | None:
-    """Return where the server's key is: as said, as its settings say, or in its folder."""
+    """Return where the server's key is: as given, as in its settings, or in its folder."""
     if key_file is not None:
         return key_file
     if settings.key_file is not None:

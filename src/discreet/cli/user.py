@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -9,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from discreet.cli import output, secret_input
+from discreet.cli import output
 from discreet.cli.options import json_option
 from discreet.cli.server_folder import (
     ServerFolder,
@@ -50,12 +52,20 @@ class TokenList(Result):
     tokens: list[dict[str, Any]]
 
 
+PASSWORD_VARIABLE = "DISCREET_PASSWORD"  # noqa: S105 -- its name
+
+password_options = click.option(
+    "--password-file",
+    type=click.Path(path_type=Path, dir_okay=False, allow_dash=True),
+    metavar="FILE",
+    help=f"A file with the password in one line; - is standard input. Default: ${PASSWORD_VARIABLE}, else a prompt.",
+)
 user_argument = click.argument("user", metavar="USER")
 
 
-@click.group(epilog=EXAMPLES, subcommand_metavar="ACT …")
+@click.group(epilog=EXAMPLES, subcommand_metavar="COMMAND …")
 def command() -> None:
-    """Add, list, lock and unlock the users of the server in DIR; their passwords and tokens."""
+    """Manage the users of the server in DIR: passwords, tokens, certificates, locks."""
 
 
 @command.command("list")
@@ -63,7 +73,7 @@ def command() -> None:
 @key_file_option
 @json_option
 def list_users_command(data: Path, key_file: Path | None, as_json: bool) -> None:
-    """List who may log in, and by what."""
+    """List the users who may log in, and by what."""
     with open_server_folder(data, key_file) as served:
         documents = served.documents()
         roles = [role for role in served.control.authority().roles.values() if role.login]
@@ -89,7 +99,7 @@ def list_users_command(data: Path, key_file: Path | None, as_json: bool) -> None
 @data_argument
 @user_argument
 @key_file_option
-@secret_input.password_options
+@password_options
 @click.option("--superuser", is_flag=True, help="May do everything; the first user must be one.")
 @click.option("--create-role", is_flag=True, help="May add users.")
 @click.option("--directory", is_flag=True, help="The password is checked by the LDAP server.")
@@ -98,15 +108,15 @@ def list_users_command(data: Path, key_file: Path | None, as_json: bool) -> None
     "--valid-until",
     type=click.DateTime(),
     metavar="TIME",
-    help="From when on they cannot log in (UTC), such as 2027-01-01.",
+    help="When the user expires (UTC), such as 2027-01-01.",
 )
 def add(data: Path, user: str, key_file: Path | None, **wish: Any) -> None:
-    """Add USER, who may log in; rights are granted in SQL."""
+    """Add USER; rights are granted in SQL."""
     from discreet.guard.identity import accounts
 
     password = None
     if not (wish["directory"] or wish["no_password"]):
-        password = secret_input.read_password(wish["password_file"])
+        password = _read_password(wish["password_file"])
     with open_server_folder(data, key_file, make=bool(wish["superuser"])) as served:
         documents = served.documents()
         authority = served.control.authority()
@@ -133,9 +143,9 @@ def add(data: Path, user: str, key_file: Path | None, **wish: Any) -> None:
 @data_argument
 @user_argument
 @key_file_option
-@secret_input.password_options
+@password_options
 @click.option(
-    "--expires", type=click.DateTime(), metavar="TIME", help="Until when it is good (UTC)."
+    "--expires", type=click.DateTime(), metavar="TIME", help="When the password expires (UTC)."
 )
 def password(
     data: Path,
@@ -144,10 +154,10 @@ def password(
     password_file: Path | None,
     expires: datetime | None,
 ) -> None:
-    """Set the password of USER; their tokens end."""
+    """Set the password of USER; their tokens become invalid."""
     from discreet.guard.identity.accounts import set_password
 
-    secret = secret_input.read_password(password_file)
+    secret = _read_password(password_file)
     end = None if expires is None else expires.replace(tzinfo=UTC)
     with open_server_folder(data, key_file) as served:
         holder = _credential_holder(served, user)
@@ -167,15 +177,15 @@ def password(
     multiple=True,
     metavar="WORD",
     default=("query",),
-    help="What it is good for: query (default), metrics, admin.",
+    help="What it permits: query (default), metrics or admin; may be repeated.",
 )
-@click.option("--days", type=click.IntRange(1, 3650), help="After how many days it ends.")
-@click.option("--label", default="", metavar="TEXT", help="What it is for.")
-@click.option("--revoke", metavar="ID", help="End a token instead.")
+@click.option("--days", type=click.IntRange(1, 3650), help="Days until it expires. Default: never.")
+@click.option("--label", default="", metavar="TEXT", help="A note on its purpose.")
+@click.option("--revoke", metavar="ID", help="Revoke a token instead.")
 @click.option("--list", "is_list", is_flag=True, help="List the tokens of USER instead.")
 @json_option
 def token(data: Path, user: str, key_file: Path | None, **wish: Any) -> None:
-    """Make a token for USER, shown this once; HTTP clients send it instead of a password."""
+    """Create a token for USER, shown once; HTTP clients send it instead of a password."""
     from discreet.guard.identity.tokens import create_token, list_api_tokens, revoke_token
 
     with open_server_folder(data, key_file) as served:
@@ -189,7 +199,7 @@ def token(data: Path, user: str, key_file: Path | None, **wish: Any) -> None:
                 raise WrongUsage(f"'{user}' has no token {wish['revoke']}. See them with --list.")
             served.record("setting", f"revoke token {wish['revoke']} of {user}")
             revoke_token(documents, wish["revoke"])
-            click.echo("The token is worthless now.")
+            click.echo("The token is revoked.")
             return
         days, now = wish["days"], served.act.at
         text, _ = create_token(
@@ -209,10 +219,10 @@ def token(data: Path, user: str, key_file: Path | None, **wish: Any) -> None:
 @user_argument
 @key_file_option
 def lock(data: Path, user: str, key_file: Path | None) -> None:
-    """Keep USER out, whatever they know."""
+    """Lock USER out, by any credential."""
     _set_locked(data, user, key_file, is_locked=True)
     click.echo(
-        output.replace_control_characters(f"'{user}' is locked out. Sessions that are open go on.")
+        output.replace_control_characters(f"'{user}' is locked out. Open sessions continue.")
     )
 
 
@@ -221,7 +231,7 @@ def lock(data: Path, user: str, key_file: Path | None) -> None:
 @user_argument
 @key_file_option
 def unlock(data: Path, user: str, key_file: Path | None) -> None:
-    """Let USER in again, and forget their failed logins."""
+    """Let USER log in again, and forget failed logins."""
     _set_locked(data, user, key_file, is_locked=False)
     click.echo(output.replace_control_characters(f"'{user}' may log in."))
 
@@ -237,11 +247,11 @@ def unlock(data: Path, user: str, key_file: Path | None) -> None:
     metavar="KIND:NAME",
     help="A name in certificates of USER: cn:, email:, dns:, uri: or sha256:; may be repeated.",
 )
-@click.option("--clear", is_flag=True, help="Forget all names: the common name decides again.")
+@click.option("--clear", is_flag=True, help="Remove all names: the common name decides again.")
 def certificate(
     data: Path, user: str, key_file: Path | None, names: tuple[str, ...], clear: bool
 ) -> None:
-    """Say which certificates are those of USER; without names, tell."""
+    """Set which certificates are those of USER; without --name, list them."""
     from discreet.guard.identity.certificates import (
         map_certificate,
         mapped_names,
@@ -267,16 +277,16 @@ def certificate(
 @reason_option
 @key_file_option
 def confirm(data: Path, reason: str, key_file: Path | None) -> None:
-    """Let users enter again after a restore, when rights are as they should be.
+    """Let users log in again after a restore, once rights are as they should be.
 
-    Drop and revoke first what was dropped and revoked since the backup was made: nobody can tell.
+    Drop and revoke first what was dropped and revoked since the backup was made: it is unknown.
     """
     from discreet.serve.suspension import resume_logins
 
     with open_server_folder(data, key_file) as served:
-        served.record("grant", f"confirm who may enter: {reason}")
+        served.record("grant", f"confirm who may log in: {reason}")
         was_suspended = resume_logins(served.control)
-    click.echo("Users may enter." if was_suspended else "Users could enter already.")
+    click.echo("Users can log in." if was_suspended else "Users could log in already.")
 
 
 def _with_user(authority: Authority, user: str, wish: dict[str, Any]) -> Authority:
@@ -369,3 +379,29 @@ def _set_locked(data: Path, user: str, key_file: Path | None, *, is_locked: bool
         set_locked(documents, holder, is_locked=is_locked)
         if not is_locked:
             Lockout(documents, secret=b"").clear(user)
+
+
+def _read_password(file: Path | None) -> str:
+    """Return a password from the file, the environment or, at a terminal, a prompt."""
+    if file is not None:
+        return _first_line(file)
+    found = os.environ.get(PASSWORD_VARIABLE)
+    if found is not None:
+        return found
+    if not sys.stdin.isatty():
+        raise WrongUsage(
+            f"There is no password. Set {PASSWORD_VARIABLE}, or name a --password-file."
+        )
+    asked: str = click.prompt("Password", hide_input=True, confirmation_prompt=True, err=True)
+    return asked
+
+
+def _first_line(file: Path) -> str:
+    try:
+        text = sys.stdin.read() if str(file) == "-" else file.read_text("utf-8")
+    except (OSError, UnicodeDecodeError):
+        raise WrongUsage(f"The password file {file} cannot be read. Name another one.") from None
+    lines = text.splitlines()
+    if len(lines) != 1:
+        raise WrongUsage(f"The password file {file} must hold one line: the password.")
+    return lines[0]

@@ -221,7 +221,7 @@ def _at_risk_below(threshold: float, drawn: list[charts.Bar]) -> str:
     if smallest is None or smallest == 1:
         return ""
     if not any(bar.is_alert for bar in drawn):
-        return f"Nobody is in a class of fewer than {smallest:,}."
+        return f"No one is in a class of fewer than {smallest:,}."
     limit = wording.round_share(threshold)
     return f"In a class of fewer than {smallest:,} (red) a person is found with a chance above {limit}."
 
@@ -280,7 +280,7 @@ def _combination_section(found: Assessment) -> PageSection | None:
     columns = "column" if searched.depth == 1 else "columns"
     if not searched.singled_out:
         return PageSection(
-            f"Whoever knows at most {searched.depth} of these {columns} singles nobody out.",
+            f"No one is singled out by at most {searched.depth} of these {columns}.",
             None,
             None,
         )

@@ -137,7 +137,7 @@ def steps(
     Args:
         points: A number of people x that hide each other, and the share hidden among x or fewer.
         title: What the chart shows.
-        words: What it says, for those who hear it.
+        words: A text for screen readers.
         threshold: Where to put a line, and what to write beside it.
         last: The greatest x drawn; the scale is logarithmic from 1.
     """
@@ -207,7 +207,7 @@ def curve(
         points: What to draw, from left to right.
         title: What the chart shows.
         axes: What x and y mean.
-        words: What it says, for those who hear it.
+        words: A text for screen readers.
         mark: What is written above the marked point, from which a line falls to its x.
     """
     numbers = [point.x for point in points]

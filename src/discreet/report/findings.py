@@ -79,7 +79,7 @@ def _overall_verdict(findings: Sequence[Finding]) -> str:
     if any(found.tolerance is not None for found in findings):
         return "No attack learned more than is tolerated."
     if any(found.advantage > 0 for found in findings):
-        return "Attacks learned something; nobody said how much is tolerated."
+        return "Attacks learned something; no tolerance was stated."
     return "No attack learned anything about the people in it."
 
 

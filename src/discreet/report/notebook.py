@@ -287,7 +287,7 @@ def _answer_card(found: Answer) -> Card:
     left = format_amounts(found.remaining["epsilon"], found.remaining["delta"])
     chart = _answer_chart(found, noisy.index(True)) if True in noisy else Chart("", ())
     return Card(
-        "" if rows else "No group has enough people to be shown.",
+        "" if rows else "No group has enough people to be released.",
         tables=[table],
         charts=[chart],
         notes=[f"Spent {spent}. Left: {left}."],

@@ -112,7 +112,7 @@ def _verdict_headline(found: Release, source: str) -> str:
     if found.k is None or found.suppressed == found.rows:
         return f"Every row of {source} is suppressed."
     if found.k == 1:
-        return f"Somebody in the release of {source} looks like nobody else."
+        return f"Someone in the release of {source} is unique."
     worst = next((one for one in found.findings if one.exceeds), None)
     if worst is not None:
         return worst.verdict
@@ -133,11 +133,11 @@ def _criteria_status(found: Release, *, holds: bool) -> str:
 def _explain_release(found: Release) -> tuple[str, ...]:
     quasi = found.policy.with_role(ColumnRole.QUASI_IDENTIFIER)
     if found.k is None:
-        return ("Every row is suppressed: nobody can be found, and nothing is told.",)
+        return ("Every row is suppressed: no one can be found, and nothing is revealed.",)
     knows = f"the {join_names(quasi)}" if len(quasi) <= 5 else f"the {len(quasi)} quasi-identifiers"
     before, after = found.risk.before.prosecutor, found.risk.after.prosecutor
     first = (
-        f"Somebody who knows {knows} of a person in this table finds at least {found.k:,} records "
+        f"An outsider who knows {knows} of a person in this table finds at least {found.k:,} records "
         f"that fit, so that a guess is right at best once in {found.k:,} times."
     )
     if before.worst is None or after.worst is None:
@@ -254,7 +254,7 @@ def _homogeneity_section(found: Release) -> PageSection | None:
             "however many look alike. Require l-diversity or t-closeness if it must not be."
         )
     else:
-        sentence = "No class tells one sensitive value of all its people."
+        sentence = "No class reveals one sensitive value of all its people."
     return PageSection(sentence, None, table)
 
 
@@ -285,7 +285,7 @@ def _risk_section(found: Release) -> PageSection:
             form=".0%",
             most=1,
         ),
-        "The chance of being found by somebody who knows that a person is in the table, in the "
+        "The chance of being found by an outsider who knows that a person is in the table, in the "
         "source (red) and in the release.",
     )
     rows = [(name, format_chance(first), format_chance(last)) for _, name, first, last in measured]
@@ -302,7 +302,7 @@ def _risk_section(found: Release) -> PageSection:
         if before.worst and after.worst and after.worst < before.worst
         else ""
     )
-    return PageSection(f"Who looks like nobody else is found for certain.{worst}", figure, table)
+    return PageSection(f"A person who is unique is found for certain.{worst}", figure, table)
 
 
 def _chance_text(risk: float) -> str:
@@ -346,7 +346,7 @@ def _provenance_notes(found: Release, source: str) -> tuple[tuple[str, str], ...
     if found.manifest:
         name = file_name(found.manifest)
         words = (
-            f"{name}: what goes with the rows, and tells nothing about the source. This page does: it "
+            f"{name}: what goes with the rows, and reveals nothing about the source. This page does: it "
             f"is for you. `discreet anonymize --replay {name}` makes the release again."
         )
         facts.append(("Manifest", words))

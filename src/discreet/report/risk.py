@@ -57,7 +57,7 @@ def risk_part(found: Assessment) -> RiskPart:
 def _adversary_table(found: SampleRisk) -> PageTable:
     marketer = found.marketer
     expected = marketer.expected_people
-    journalist = "knows that somebody is in the population, not whether in the table"
+    journalist = "knows that a person is in the population, not whether in the table"
     if not found.with_population:
         journalist += "; no population was given, so the table itself stands for it"
     return PageTable(
@@ -72,7 +72,7 @@ def _adversary_table(found: SampleRisk) -> PageTable:
         rows=(
             (
                 "Prosecutor",
-                "knows that somebody is in the table",
+                "knows that a person is in the table",
                 *_targeted_cells(found.prosecutor),
             ),
             ("Journalist", journalist, *_targeted_cells(found.journalist)),
@@ -116,7 +116,7 @@ def _risk_curve(class_sizes: Mapping[int, int], found: TargetedRisk) -> Figure:
     )
     return Figure(
         svg,
-        f"How many people can be found with which chance, by somebody who knows that they are in the "
+        f"How many people can be found with which chance, by an outsider who knows that they are in the "
         f"table. Left of the threshold: {format_percent(found.share_at_risk or 0.0)} of people.",
     )
 
@@ -148,7 +148,7 @@ def _population_estimate(found: PopulationUniques) -> str:
     sample = f"The table holds {format_percent(found.fraction)} of a population of {whole}."
     if found.uniques is None or found.share is None:
         return (
-            f"{sample} No estimator has an answer. That does not mean that nobody is unique in it."
+            f"{sample} No estimator has an answer. That does not mean that no one is unique in it."
         )
     unique = f"{_people_text(found.uniques)} of them ({format_percent(found.share)})"
     if found.chosen == "exact":
@@ -180,7 +180,7 @@ def presence_part(found: Presence) -> PresencePart:
         )
     else:
         sentence = (
-            f"Somebody of the population is in the table with a chance between "
+            f"A person of the population is in the table with a chance between "
             f"{format_chance(found.lowest)} and {format_chance(found.highest)}, depending on what is known of them."
         )
     return PresencePart(sentence, table)

@@ -61,7 +61,7 @@ def _disclosure_sentence(column: SensitiveColumn) -> str:
     values = f"The column has {distinct:,} distinct values{missing}."
     if column.l.distinct <= 1:
         return (
-            f"{values} In at least one class everybody has the same value: whoever knows that a "
+            f"{values} In at least one class everybody has the same value: anyone who knows that a "
             "person is in that class knows the value, without finding the record."
         )
     return (
@@ -213,7 +213,7 @@ def _level_table(name: str, column: SensitiveColumn) -> PageTable:
     ]
     return PageTable(
         caption=f"Levels that {name} reaches, in the worst class of each",
-        header=("Measure", "Reached", "What it says"),
+        header=("Measure", "Reached", "Meaning"),
         rows=tuple(rows),
         numbers=frozenset({1}),
     )

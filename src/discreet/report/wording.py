@@ -12,15 +12,15 @@ def explain_assessment(found: Assessment) -> tuple[str, ...]:
     """Return, in two sentences, what the finding means for the people in the table."""
     if found.k is None or found.suppressed == found.rows:
         return (
-            "Every row withholds all columns that outsiders may know, so nobody can be looked up.",
-            "What the other columns say can still be published about the group as a whole.",
+            "Every row withholds all columns that outsiders may know, so no one can be looked up.",
+            "What the other columns hold can still be published about the group as a whole.",
         )
     knows = _known_columns(found)
     if found.unique:
         share = format_percent(found.unique / found.people)
         return (
             (
-                f"Somebody who knows {knows} of a person in this table, as a neighbor, an employer or a "
+                f"An outsider who knows {knows} of a person in this table, as a neighbor, an employer or a "
                 f"public register may, can pick out that person's record with certainty for "
                 f"{found.unique:,} of {found.people:,} people ({share}) and read everything else in it."
             ),
@@ -30,12 +30,12 @@ def explain_assessment(found: Assessment) -> tuple[str, ...]:
             ),
         )
     first = (
-        f"No one's record can be picked out with certainty by somebody who knows {knows}: at least "
+        f"No one's record can be picked out with certainty by an outsider who knows {knows}: at least "
         f"{found.k:,} people always look alike, so a guess is right at best once in {found.k:,} times."
     )
     if found.k < SAFE_CLASS:
         second = (
-            f"That is a small crowd: where fewer than {SAFE_CLASS} people look alike, a guess is too "
+            f"That is a small class: where fewer than {SAFE_CLASS} people look alike, a guess is too "
             "often right, and what they have in common is known without any guess."
         )
     elif found.criteria and not found.holds:
@@ -100,7 +100,7 @@ def computation_notes(found: Assessment, *, source: str) -> tuple[tuple[str, str
         (
             "At risk",
             (
-                "Somebody whose chance of being found is above "
+                "A person whose chance of being found is above "
                 f"{round_share(found.risk.prosecutor.threshold)}."
             ),
         ),
