@@ -13,6 +13,7 @@ import pytest
 
 import discreet
 from discreet.errors import OutputRefused, WrongUsage
+from discreet.stores.timelines import TIMELINES
 
 POLICY = """
 tables:
@@ -109,3 +110,30 @@ def test_a_representation_has_no_password(policy: Path):
     with discreet.serve(policy=policy) as server:
         assert server.password
         assert server.password not in repr(server)
+
+
+def test_the_password_of_the_environment_is_that_of_a_first_start_only(
+    policy: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    with discreet.serve(tmp_path / "server", policy) as first:
+        generated = first.password
+    monkeypatch.setenv("DISCREET_ADMIN_PASSWORD", "another-than-the-generated-one")
+    with discreet.serve(tmp_path / "server", policy) as again:
+        assert again.password is None
+    with discreet.serve(tmp_path / "other", policy) as other:
+        assert other.password == "another-than-the-generated-one" != generated
+        psycopg.connect(**other.parameters()).close()
+
+
+def test_a_stopped_server_does_not_bring_its_folder_back(
+    policy: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    with discreet.serve(policy=policy) as server:
+        folder = server.certificate.parents[1] if server.certificate else Path()
+        TIMELINES.see("seen while it was running", 2)
+        assert (folder / "timelines.json").is_file()
+    TIMELINES.see("seen after it stopped", 2)
+    assert not folder.exists()
+    assert (tmp_path / "state" / "discreet" / "timelines.json").is_file()
+    assert TIMELINES.newest("seen while it was running") == 2

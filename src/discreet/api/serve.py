@@ -17,6 +17,7 @@ from discreet.serve.listener import open_tls, serve_until_stopped
 from discreet.serve.pg.tls import Tls
 from discreet.serve.settings import read_settings
 from discreet.serve.startup import PASSWORD, OpenedServer, open_server
+from discreet.stores import timelines
 from discreet.writing import private_files
 
 DATABASE = "discreet"
@@ -30,8 +31,16 @@ class RunningServer:
         port: The port for PostgreSQL clients.
         http_port: The port for HTTP clients, None where there is none.
         admin: The name of the administrator.
-        password: The administrator's password, if it was generated now or is in the environment.
+        password: The administrator's password, if the administrator was made now; None for a folder
+            that was served before.
         imported: The tables of the policy that were loaded.
+
+    >>> import discreet
+    >>> with discreet.serve(policy="policy.yaml") as server:
+    ...     server.host, server.admin, server.is_running
+    ('127.0.0.1', 'admin', True)
+    >>> server.is_running
+    False
     """
 
     def __init__(
@@ -197,7 +206,10 @@ def serve(  # noqa: PLR0913 -- the options of the command
         settings = read_settings(Path(folder), **{**given, **named})
         tls = open_tls(settings)
         made: list[str] = []
+        # The folder may be a temporary one, and the timelines are those of the whole process.
+        stack.callback(timelines.TIMELINES.forget_file, settings.place(timelines.FILE))
         opened = open_server(settings, show_password=made.append)
         stack.callback(opened.server.close)
-        password = made[0] if made else os.environ.get(PASSWORD)
+        given = os.environ.get(PASSWORD) if opened.is_first_start else None
+        password = made[0] if made else given
         return RunningServer(opened, tls=tls, password=password, resources=stack.pop_all())

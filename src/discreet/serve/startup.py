@@ -44,11 +44,16 @@ PASSWORD = "DISCREET_ADMIN_PASSWORD"  # noqa: S105 (the name of a variable)
 
 @dataclass(frozen=True)
 class OpenedServer:
-    """A server with its authenticator, and the tables of the policy that were just loaded."""
+    """A server with its authenticator, and the tables of the policy that were just loaded.
+
+    `is_first_start` is whether the administrator was made now, with a generated password or that of
+    the environment.
+    """
 
     server: Server
     authenticator: RuleAuthenticator
     imported: tuple[str, ...] = ()
+    is_first_start: bool = False
 
 
 def open_server(
@@ -132,7 +137,7 @@ def _open_database(settings: Settings, vault: SessionVault) -> Database:
 def _finish_opening(server: Server, show_password: Callable[[str], None]) -> OpenedServer:
     """Prepare an opened server for sessions."""
     server.recover()
-    _first_start(server, show_password)
+    is_first_start = _first_start(server, show_password)
     imported = _import_tables(server)
     authenticator = RuleAuthenticator(
         server.vault.documents,
@@ -141,7 +146,7 @@ def _finish_opening(server: Server, show_password: Callable[[str], None]) -> Ope
         settings=_authenticator_settings(server.settings),
         clock=server.clock,
     )
-    return OpenedServer(server, authenticator, imported)
+    return OpenedServer(server, authenticator, imported, is_first_start)
 
 
 def _open_journal(settings: Settings, clock: Callable[[], datetime]) -> Journal:
@@ -176,11 +181,11 @@ def _authenticator_settings(settings: Settings) -> AuthenticationSettings:
     return AuthenticationSettings(directory=LdapDirectory(**fields, reader_password=password))
 
 
-def _first_start(server: Server, show_password: Callable[[str], None]) -> None:
+def _first_start(server: Server, show_password: Callable[[str], None]) -> bool:
     """Create the administrator if there is no role yet; show a generated password."""
     authority = server.control.authority()
     if authority.roles:
-        return
+        return False
     admin = server.settings.admin
     given = os.environ.get(PASSWORD)
     password = given or secrets.token_urlsafe(18)
@@ -195,6 +200,7 @@ def _first_start(server: Server, show_password: Callable[[str], None]) -> None:
     )
     if not given:
         show_password(password)
+    return True
 
 
 def _record_setting(server: Server, what: str) -> None:

@@ -25,14 +25,20 @@ class Timelines:
     """
 
     def __init__(self, file: Path | None = None) -> None:
-        self._file = file
+        self._files = [] if file is None else [file]
         self._newest: dict[str, int] = {}
         self._lock = threading.Lock()
 
     def remember_in(self, file: Path) -> None:
-        """Store the timelines in `file` from now on."""
+        """Store the timelines in `file` from now on, until `forget_file`."""
         with self._lock:
-            self._file = file
+            self._files.append(file)
+
+    def forget_file(self, file: Path) -> None:
+        """Store the timelines where they were stored before `file`; those that were seen stay known."""
+        with self._lock:
+            if file in self._files:
+                self._files.remove(file)
 
     def newest(self, cluster: str) -> int:
         """Return the newest timeline seen of a cluster, by this process or an earlier one."""
@@ -49,7 +55,7 @@ class Timelines:
             _merge(self._file_path(), cluster, timeline)
 
     def _file_path(self) -> Path:
-        return self._file or state_folder() / FILE
+        return self._files[-1] if self._files else state_folder() / FILE
 
 
 # The newest timeline is a property of a cluster, the same for every part of a process.
