@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import json
 import subprocess
 import sys
 import tomllib
@@ -68,6 +69,22 @@ def test_a_public_function_shows_an_example_and_types_its_arguments(function: Ca
     assert all(p.annotation is not p.empty for p in parameters)
 
 
+PUBLIC_CLASSES = [
+    *(getattr(discreet, name) for name in CLASSES),
+    *(getattr(discreet.policy, name) for name in discreet.policy.__all__ if not name.islower()),
+]
+
+
+@pytest.mark.parametrize("kind", PUBLIC_CLASSES, ids=lambda kind: kind.__name__)
+def test_a_public_class_shows_an_example(kind: type):
+    assert ">>> " in (inspect.getdoc(kind) or "")
+
+
+def test_an_assessment_is_a_frame_with_a_row_for_each_column():
+    found = discreet.assess(pa.table(PEOPLE), **ROLES)
+    assert list(found.to_pandas()["column"]) == [one.column for one in found.columns] != []
+
+
 def test_the_version_is_that_of_the_package():
     project = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text("utf-8"))
     assert discreet.__version__ == project["project"]["version"]
@@ -100,7 +117,22 @@ def test_a_release_hands_out_the_kind_of_frame_that_came_in(make: type):
     assert release.to_arrow().column_names == ["age", "ill"]
     assert release.to_pandas().shape == release.to_polars().shape == (4, 2)
     assert release.findings
-    assert release.output is None
+    assert (release.output, release.sha256) == (None, None)
+
+
+def test_a_release_in_memory_has_the_manifest_that_a_written_one_has(tmp_path: Path):
+    frame = pd.DataFrame(PEOPLE)
+    frame.to_csv(tmp_path / "people.csv", index=False)
+    in_memory = discreet.anonymize(frame, **ROLES, k=2, l=2).manifest_content
+    written = discreet.anonymize(
+        tmp_path / "people.csv", **ROLES, k=2, l=2, output=tmp_path / "out.csv"
+    )
+    assert written.manifest_content == json.loads((tmp_path / "release.json").read_text("utf-8"))
+    assert in_memory is not None
+    file = written.manifest_content or {}
+    assert in_memory["policy"]["tables"]["DataFrame"] == file["policy"]["tables"]["people"]
+    assert in_memory["release"]["criteria"] == file["release"]["criteria"]
+    assert json.loads(json.dumps(in_memory)) == in_memory
 
 
 def test_rows_in_memory_are_refused_as_written_ones_are():

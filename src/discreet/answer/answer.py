@@ -35,6 +35,15 @@ class Answer(Result):
     `rows` are its rows, and `error` has an entry for each of their cells, None where the noise
     determines none. `spent` is the price of this answer, `remaining` what is left of each budget it
     counts against. `cut_off` is the share of rows that the policy's limits excluded.
+
+    >>> import discreet
+    >>> with discreet.open("patients.csv", "policy.yaml", ledger="ledger.sqlite") as curator:
+    ...     answer = curator.ask("SELECT count(*) AS n FROM patients", epsilon="0.5")
+    >>> answer.columns, len(answer.rows), answer.spent["epsilon"]
+    (('n',), 1, 0.5)
+    >>> interval = answer.error[0][0]
+    >>> interval.low < answer.rows[0][0] < interval.high
+    True
     """
 
     spent: Mapping[str, float]

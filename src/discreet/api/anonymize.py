@@ -22,6 +22,7 @@ from discreet.errors import WrongUsage
 from discreet.policy import model
 from discreet.release.anonymization import anonymize_source
 from discreet.release.deidentify.keys import read_key_file
+from discreet.release.manifest import manifest_content
 from discreet.release.options import AnonymizeOptions
 from discreet.release.release import Release
 
@@ -78,7 +79,8 @@ def anonymize(  # noqa: PLR0913 -- the options of the command
 
     The rows are written, read again, measured and attacked before they are handed out. Without
     `output` they stay in memory: the release has them as `frame` (the kind of frame that came in),
-    `to_pandas()`, `to_polars()` and `to_arrow()`, and is not remembered as an earlier release. With
+    `to_pandas()`, `to_polars()` and `to_arrow()`, its manifest as `manifest_content`, and is not
+    remembered as an earlier release. With
     `output` they are in a file or a table, with a manifest beside it, and the registry beside the
     policy or the source remembers them.
 
@@ -171,7 +173,9 @@ def anonymize(  # noqa: PLR0913 -- the options of the command
     if dry_run:
         return anonymize_source(source, policy, **arguments)
     if output is None:
-        return _anonymize_in_memory(source, policy, arguments)
+        found = _anonymize_in_memory(source, policy, arguments)
+        content = manifest_content(found, arguments=_kept_arguments(given), made=made)
+        return replace(found, _manifest_content=content)
     path = choose_manifest_path(
         output, manifest=None if manifest is None else Path(manifest), force=force
     )
@@ -202,4 +206,5 @@ def _anonymize_in_memory(
             source, policy, output=Path(folder) / "release.parquet", **arguments
         )
         rows = read_rows(Path(folder) / "release.parquet")
-    return replace(found, output=None).with_rows(rows, source)
+    in_memory = replace(found, output=None, sha256=None, bytes=None)
+    return in_memory.with_rows(rows, source)

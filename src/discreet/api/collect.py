@@ -46,6 +46,12 @@ class CollectedReports(Result):
 
     Without `output` the reports are here: `frame` (the kind of frame that came in), `to_pandas()`,
     `to_polars()` and `to_arrow()`.
+
+    >>> import discreet, pyarrow
+    >>> people = pyarrow.table({"smokes": ["no", "yes", "no"]})
+    >>> reports = discreet.collect(people, column="smokes", values=["no", "yes"], epsilon=1)
+    >>> reports.method, reports.to_arrow().num_rows == reports.rows
+    ('randomized-response', True)
     """
 
     epsilon: float

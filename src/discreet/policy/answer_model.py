@@ -20,6 +20,10 @@ class BudgetPolicy:
 
     With `per` the budget is renewed each period, and the promise holds for one period only.
     `analysts` are the budgets of single analysts by name, `*` that of all analysts not named.
+
+    >>> budget = BudgetPolicy(Decimal(4), analysts={"ada": BudgetPolicy(Decimal("0.5"))})
+    >>> budget.analysts["ada"].epsilon
+    Decimal('0.5')
     """
 
     epsilon: Decimal
@@ -34,7 +38,11 @@ class BudgetPolicy:
 
 @dataclass(frozen=True)
 class ContributionLimits:
-    """The most that one unit contributes to an answer; what is beyond is left out by chance."""
+    """The most that one unit contributes to an answer; what is beyond is left out by chance.
+
+    >>> ContributionLimits(rows_per_unit=10).rows_per_unit
+    10
+    """
 
     rows_per_unit: int | None = None
     groups_per_unit: int | None = None
@@ -44,7 +52,11 @@ class ContributionLimits:
 
 @dataclass(frozen=True)
 class UnitPeriod:
-    """The unit is a person in one period of the dates in `column`, such as a person's month."""
+    """The unit is a person in one period of the dates in `column`, such as a person's month.
+
+    >>> UnitPeriod("admitted", "month").period
+    'month'
+    """
 
     column: str
     period: Period

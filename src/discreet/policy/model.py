@@ -29,7 +29,11 @@ if TYPE_CHECKING:
 
 
 class ColumnRole(StrEnum):
-    """What an outsider can do with a column."""
+    """What an outsider can do with a column.
+
+    >>> ColumnRole("quasi-identifier") is ColumnRole.QUASI_IDENTIFIER
+    True
+    """
 
     IDENTIFIER = "identifier"
     QUASI_IDENTIFIER = "quasi-identifier"
@@ -51,6 +55,10 @@ class ColumnPolicy:
     `unsure` marks a role that was guessed and not confirmed: the table is not published until it
     is. `kind` is what its values are, for all rows; `format` is how its dates are
     written, such as `%d/%m/%Y`.
+
+    >>> age = ColumnPolicy("age", ColumnRole.QUASI_IDENTIFIER, bounds=(Decimal(0), Decimal(120)))
+    >>> age.role
+    <ColumnRole.QUASI_IDENTIFIER: 'quasi-identifier'>
     """
 
     name: str
@@ -69,7 +77,11 @@ class ColumnPolicy:
 
 @dataclass(frozen=True)
 class Clip:
-    """Numbers beyond a bound become the bound."""
+    """Numbers beyond a bound become the bound.
+
+    >>> step_name(Clip("income", (Decimal(0), Decimal(90000))))
+    'clip'
+    """
 
     promise: ClassVar[str] = (
         "No number outside the bounds remains: one beyond a bound becomes that bound. "
@@ -82,7 +94,11 @@ class Clip:
 
 @dataclass(frozen=True)
 class TopCode:
-    """Numbers above `at` become `at`."""
+    """Numbers above `at` become `at`.
+
+    >>> step_name(TopCode("age", Decimal(90)))
+    'top-code'
+    """
 
     promise: ClassVar[str] = (
         "No number above the bound remains: each of them becomes the bound. "
@@ -95,7 +111,11 @@ class TopCode:
 
 @dataclass(frozen=True)
 class BottomCode:
-    """Numbers below `at` become `at`."""
+    """Numbers below `at` become `at`.
+
+    >>> step_name(BottomCode("age", Decimal(18)))
+    'bottom-code'
+    """
 
     promise: ClassVar[str] = (
         "No number below the bound remains: each of them becomes the bound. "
@@ -108,7 +128,11 @@ class BottomCode:
 
 @dataclass(frozen=True)
 class RoundNumbers:
-    """Numbers become the nearest multiple of `base`, halves away from zero."""
+    """Numbers become the nearest multiple of `base`, halves away from zero.
+
+    >>> step_name(RoundNumbers("income", Decimal(1000)))
+    'round'
+    """
 
     promise: ClassVar[str] = (
         "Every number is a multiple of the base, and within half a base of the true one. "
@@ -121,7 +145,11 @@ class RoundNumbers:
 
 @dataclass(frozen=True)
 class Microaggregate:
-    """Groups of `k` or more similar rows get the means of their numbers (Domingo-Ferrer & Mateo-Sanz 2002)."""
+    """Groups of `k` or more similar rows get the means of their numbers (Domingo-Ferrer & Mateo-Sanz 2002).
+
+    >>> step_name(Microaggregate(("age", "income"), k=5))
+    'microaggregate'
+    """
 
     promise: ClassVar[str] = (
         "Each combination of numbers in the columns is shared by at least k rows; "
@@ -138,6 +166,9 @@ class Pram:
     """Values are replaced by chance, invariantly (Gouweleeuw, Kooiman, Willenborg & de Wolf 1998).
 
     `keep` is the share of rows that are expected to keep their value.
+
+    >>> step_name(Pram("ward", keep=0.9))
+    'pram'
     """
 
     promise: ClassVar[str] = (
@@ -151,7 +182,11 @@ class Pram:
 
 @dataclass(frozen=True)
 class Swap:
-    """Pairs of rows that agree on `match` exchange their values of `columns` (Dalenius & Reiss 1982)."""
+    """Pairs of rows that agree on `match` exchange their values of `columns` (Dalenius & Reiss 1982).
+
+    >>> step_name(Swap(("income",), share=0.1, match=("ward",)))
+    'swap'
+    """
 
     promise: ClassVar[str] = (
         "Among rows that agree on the match columns, each combination of the swapped values is in "
@@ -165,7 +200,11 @@ class Swap:
 
 @dataclass(frozen=True)
 class RankSwap:
-    """Pairs of rows at most the share `window` of all ranks apart exchange their values (Moore 1996)."""
+    """Pairs of rows at most the share `window` of all ranks apart exchange their values (Moore 1996).
+
+    >>> step_name(RankSwap("income", window=0.05))
+    'rank-swap'
+    """
 
     promise: ClassVar[str] = (
         "Each value is in exactly as many rows as before, and no row gets one from beyond the window "
@@ -178,7 +217,11 @@ class RankSwap:
 
 @dataclass(frozen=True)
 class AddNoise:
-    """Gaussian noise of `scale` standard deviations is added to the numbers."""
+    """Gaussian noise of `scale` standard deviations is added to the numbers.
+
+    >>> step_name(AddNoise("income", scale=0.1))
+    'noise'
+    """
 
     promise: ClassVar[str] = (
         "No promise. The noise has mean zero, but it is not differential privacy: "
@@ -191,7 +234,11 @@ class AddNoise:
 
 @dataclass(frozen=True)
 class SuppressCells:
-    """Cells become `*` until `k` people agree; without `columns`, those of the quasi-identifiers."""
+    """Cells become `*` until `k` people agree; without `columns`, those of the quasi-identifiers.
+
+    >>> step_name(SuppressCells(k=5, columns=("age", "ward")))
+    'suppress-cells'
+    """
 
     promise: ClassVar[str] = (
         "Each combination of the columns, in which a hidden cell is `*` and equal to hidden cells only, "
@@ -261,6 +308,10 @@ class ReleasePolicy:
     `suppress` is the share of rows that may be left out, `weights` what a quasi-identifier's loss
     counts (1 where it is not listed), `target` the column that a classifier is to predict,
     `leave_out` the columns that are not published, whatever their roles.
+
+    >>> release = ReleasePolicy(suppress=0.05, steps=(TopCode("age", Decimal(90)),))
+    >>> release.method, len(release.steps)
+    ('local', 1)
     """
 
     method: str = "local"
@@ -278,6 +329,9 @@ class TextFormat:
     """How a text file is written, where its header does not show it.
 
     `multiline` says whether a cell in quotation marks may hold line ends; by default it may.
+
+    >>> TextFormat(delimiter=";", encoding="latin-1").delimiter
+    ';'
     """
 
     delimiter: str | None = None
@@ -295,6 +349,17 @@ class TablePolicy:
     by `default`, may expose in what is published. `partitions` are the columns whose parts of the
     table are charged apart: a unit lies in one part only. `unit_is_row` means that each row was
     declared to be a person; with neither that nor a `unit`, the unit is undeclared.
+
+    >>> table = TablePolicy(
+    ...     "people",
+    ...     (
+    ...         ColumnPolicy("age", ColumnRole.QUASI_IDENTIFIER),
+    ...         ColumnPolicy("ill", ColumnRole.SENSITIVE),
+    ...     ),
+    ...     criteria=(KAnonymity(5), LDiversity("ill", l=3)),
+    ... )
+    >>> table.with_role(ColumnRole.SENSITIVE)
+    ('ill',)
     """
 
     name: str
@@ -343,6 +408,15 @@ class Policy:
     """The protected tables by name, and the budget of all of them together.
 
     `id` names the account of the common budget in the ledger, wherever the file is.
+
+    >>> from discreet.policy import dump_policy
+    >>> people = TablePolicy("people", (ColumnPolicy("age", ColumnRole.QUASI_IDENTIFIER),))
+    >>> print(dump_policy(Policy({"people": people})))  # as the policy's file has it
+    tables:
+      people:
+        columns:
+          age: quasi-identifier
+    <BLANKLINE>
     """
 
     tables: Mapping[str, TablePolicy]

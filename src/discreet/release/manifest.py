@@ -84,7 +84,15 @@ def write_manifest(
     path: Path, release: Release, *, arguments: Mapping[str, Any], made: str | None = None
 ) -> None:
     """Write what was done and what it proves: nothing that depends on more than the published rows."""
-    content = {
+    _write_json(path, manifest_content(release, arguments=arguments, made=made))
+
+
+def manifest_content(
+    release: Release, *, arguments: Mapping[str, Any], made: str | None = None
+) -> dict[str, Any]:
+    """Return the manifest as plain data."""
+    return {
+        "program": f"discreet {version('discreet')}",
         "format": FORMAT,
         "made": made,
         "arguments": dict(arguments),
@@ -94,7 +102,6 @@ def write_manifest(
         # The reason as it was given: whether it was needed depends on the source.
         "release": {**public_manifest(release), "accepted_risk": arguments.get("accept_risk")},
     }
-    _write_json(path, content)
 
 
 def deidentification_manifest_path(target: Target) -> Path | None:

@@ -45,7 +45,16 @@ class Release(Result):
     was published although one exceeded its tolerance, or although the policy left open what
     `undecided` lists; `joint` counts who is alone on all that is published; `history` are earlier
     releases of the same people, as far as they are known, and `not_tried` those that could not be put
-    together with this one. `id` names it in the custodian's registry.
+    together with this one. `id` names it in the custodian's registry. `manifest` is the path of the
+    manifest's file, None in memory; `manifest_content` is what it holds.
+
+    >>> import discreet, pyarrow
+    >>> people = pyarrow.table({"age": [31, 32, 47, 48], "ill": ["flu", "gout", "gout", "flu"]})
+    >>> release = discreet.anonymize(people, quasi=["age"], sensitive=["ill"], k=2, l=2)
+    >>> release.k, [verdict.holds for verdict in release.criteria], release.findings[0].advantage
+    (2, [True, True], 0.0)
+    >>> release.manifest_content["release"]["k"], release.to_arrow().num_rows
+    (2, 4)
     """
 
     source: str
@@ -87,6 +96,7 @@ class Release(Result):
     history: tuple[EarlierRelease, ...] = ()
     not_tried: tuple[str, ...] = ()
     id: str | None = None
+    _manifest_content: Mapping[str, Any] | None = field(default=None, repr=False, compare=False)
     _record: RegistryRecord | None = None
     _policy: model.TablePolicy | None = None
     _rows: ArrowTable = field(default=None, repr=False, compare=False)
@@ -133,6 +143,11 @@ class Release(Result):
     def with_rows(self, rows: ArrowTable, given: object) -> Self:
         """Return the release with its rows in memory, and the source they were made from."""
         return replace(self, _rows=rows, _given=given)
+
+    @property
+    def manifest_content(self) -> Mapping[str, Any] | None:
+        """The manifest as plain data, also where no file was written; None of a dry run."""
+        return self._manifest_content
 
     @property
     def record(self) -> RegistryRecord | None:

@@ -25,7 +25,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class AlphaK(SensitiveCriterion):
-    """Classes of at least `k` people in which no value exceeds the share `alpha` (Wong et al. 2006)."""
+    """Classes of at least `k` people in which no value exceeds the share `alpha` (Wong et al. 2006).
+
+    >>> AlphaK("diagnosis", alpha=0.5, k=5).name
+    'alpha-k'
+    """
 
     name: ClassVar[str] = "alpha-k"
     title: ClassVar[str | None] = "(α, k)-anonymity"

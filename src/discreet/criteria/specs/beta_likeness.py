@@ -23,7 +23,11 @@ Likeness = Literal["basic", "enhanced"]
 
 @dataclass(frozen=True)
 class BetaLikeness(SensitiveCriterion):
-    """No value's share rises by more than `beta` relative to the table (Cao & Karras 2012)."""
+    """No value's share rises by more than `beta` relative to the table (Cao & Karras 2012).
+
+    >>> BetaLikeness("diagnosis", beta=2, kind="enhanced").name
+    'beta-likeness'
+    """
 
     name: ClassVar[str] = "beta-likeness"
     title: ClassVar[str | None] = "β-likeness"

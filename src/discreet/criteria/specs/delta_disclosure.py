@@ -17,7 +17,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class DeltaDisclosure(SensitiveCriterion):
-    """Every value's log share changes by less than `delta` (Brickell & Shmatikov 2008)."""
+    """Every value's log share changes by less than `delta` (Brickell & Shmatikov 2008).
+
+    >>> DeltaDisclosure("diagnosis", delta=1.5).name
+    'delta-disclosure'
+    """
 
     name: ClassVar[str] = "delta-disclosure"
     title: ClassVar[str | None] = "δ-disclosure"

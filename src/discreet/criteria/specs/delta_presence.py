@@ -16,7 +16,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class DeltaPresence(PopulationCriterion):
-    """The chance of being in the table stays within [`lower`, `upper`] (Nergiz et al. 2007)."""
+    """The chance of being in the table stays within [`lower`, `upper`] (Nergiz et al. 2007).
+
+    >>> DeltaPresence(lower=0.1, upper=0.5).name
+    'delta-presence'
+    """
 
     name: ClassVar[str] = "delta-presence"
     title: ClassVar[str | None] = "δ-presence"

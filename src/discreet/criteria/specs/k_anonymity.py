@@ -11,7 +11,11 @@ from discreet.registry import CriterionSpec
 
 @dataclass(frozen=True)
 class KAnonymity(Criterion):
-    """Every class has at least `k` people (Samarati & Sweeney 1998)."""
+    """Every class has at least `k` people (Samarati & Sweeney 1998).
+
+    >>> KAnonymity(5).name
+    'k-anonymity'
+    """
 
     name: ClassVar[str] = "k-anonymity"
     sign: ClassVar[str] = "≥"

@@ -15,7 +15,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class KMap(PopulationCriterion):
-    """Every class has at least `k` people in the population table (Sweeney 2002)."""
+    """Every class has at least `k` people in the population table (Sweeney 2002).
+
+    >>> KMap(5).name
+    'k-map'
+    """
 
     name: ClassVar[str] = "k-map"
     sign: ClassVar[str] = "≥"

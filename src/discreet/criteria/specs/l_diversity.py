@@ -35,6 +35,9 @@ class LDiversity(SensitiveCriterion):
     """Every class has `l` well-represented values (Machanavajjhala et al. 2006).
 
     `c` belongs to the recursive kind only.
+
+    >>> LDiversity("diagnosis", l=3, kind="entropy").name
+    'l-diversity'
     """
 
     name: ClassVar[str] = "l-diversity"

@@ -33,7 +33,11 @@ Distance = Literal["equal", "ordered", "hierarchical"]
 
 @dataclass(frozen=True)
 class TCloseness(SensitiveCriterion):
-    """Every class is within earth-mover distance `t` of the table (Li, Li & Venkatasubramanian 2007)."""
+    """Every class is within earth-mover distance `t` of the table (Li, Li & Venkatasubramanian 2007).
+
+    >>> TCloseness("salary", t=0.2, distance="ordered").name
+    't-closeness'
+    """
 
     name: ClassVar[str] = "t-closeness"
     is_relative: ClassVar[bool] = True

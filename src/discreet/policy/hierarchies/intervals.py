@@ -93,6 +93,10 @@ class Cuts:
     """Intervals between cut points; every level keeps some of the cuts of the level below.
 
     A value before the first or from the last cut on is missed, unless `bottom` or `top` codes it.
+
+    >>> ages = Cuts(((Decimal(0), Decimal(18), Decimal(65), Decimal(120)),))
+    >>> ages.generalize(pa.array([17, 18]), 1).to_pylist()
+    ['[0, 18)', '[18, 65)']
     """
 
     levels: tuple[tuple[Decimal, ...], ...]
@@ -164,7 +168,11 @@ class Cuts:
 
 @dataclass(frozen=True)
 class Extremes:
-    """Only the extremes made coarser: below `bottom` is `< 18`, from `top` up is `>= 90`."""
+    """Only the extremes made coarser: below `bottom` is `< 18`, from `top` up is `>= 90`.
+
+    >>> Extremes(top=Decimal(90)).generalize(pa.array([34, 97]), 1).to_pylist()
+    ['34', '>= 90']
+    """
 
     bottom: Decimal | None = None
     top: Decimal | None = None

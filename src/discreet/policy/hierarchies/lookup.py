@@ -21,9 +21,14 @@ from discreet.policy.hierarchy import TOP, edge_labels, find_nesting_fault, miss
 
 @dataclass(frozen=True)
 class Lookup:
-    """A table of labels: column 0 is the value, the next columns its levels, the last one `*`.
+    r"""A table of labels: column 0 is the value, the next columns its levels, the last one `*`.
 
     Made by `read_lookup`. Two are equal if they came from the same file with the same content.
+
+    >>> from pathlib import Path
+    >>> written = Path("ward.csv").write_text("emergency;acute;*\nsurgery;acute;*\n", "utf-8")
+    >>> read_lookup(Path("ward.csv")).generalize(pa.array(["surgery"]), 1).to_pylist()
+    ['acute']
     """
 
     file: str
