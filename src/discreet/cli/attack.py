@@ -63,11 +63,11 @@ class AttackGroup(click.Group):
 
 @click.group(cls=AttackGroup, epilog=EPILOG, subcommand_metavar="METHOD …")
 def command() -> None:
-    """Play the adversary against a published table or against an interface that answers questions."""
+    """Attack a published table, or an interface that answers questions."""
 
 
 class SpecifiedType(click.ParamType[Any]):
-    """A value that is read as the specification of its option says."""
+    """A value that the specification of its option reads."""
 
     name = "text"
 

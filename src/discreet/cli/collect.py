@@ -97,7 +97,7 @@ def _collect_reports(source: str | None, choices: dict[str, Any]) -> CollectedRe
         raise WrongUsage("--consistent and --confidence are for --estimate.")
     if choices["column"] is None or choices["epsilon"] is None:
         raise WrongUsage(
-            "Say which column people report and what a report may give away: --column, --epsilon."
+            "Name the column that people report and the epsilon of a report: --column, --epsilon."
         )
     if choices["output"] is None and not choices["dry_run"]:
         raise WrongUsage("Say where the reports go: -o reports.csv; or add --dry-run.")

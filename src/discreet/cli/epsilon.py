@@ -77,7 +77,7 @@ EXACT, PAIR = ExactType(), BoundPairType()
 
 @click.group(cls=CalculatorGroup, epilog=EXAMPLES, subcommand_metavar="CALCULATOR …")
 def command() -> None:
-    """Calculate what a mechanism gives away, and what noise a wanted epsilon needs.
+    """Calculate the epsilon of a mechanism, or the noise that an epsilon needs.
 
     Numbers are decimals or fractions (0.25, 1/4) and are kept exactly. No data is read.
     """
@@ -120,7 +120,7 @@ def coin_options(wrapped: Any) -> Any:
 @click.option("--values", type=int, metavar="N", help="With --truth: how many values there are.")
 @options.json_option
 def randomized_response_command(as_json: bool, **choices: Any) -> None:
-    """The epsilon of answering by coins.
+    """Calculate the epsilon of randomized response.
 
     Describe the coins in one of three ways: --heads (and --second), --truth, or --if-yes and --if-no.
     """
@@ -147,7 +147,7 @@ def randomized_response_command(as_json: bool, **choices: Any) -> None:
 )
 @options.json_option
 def laplace_command(as_json: bool, **choices: Any) -> None:
-    """The epsilon of Laplace noise by its scale, or the scale by the wanted epsilon."""
+    """Calculate the epsilon of Laplace noise by its scale, or its scale by epsilon."""
     from discreet.api.epsilon import laplace
 
     found = laplace(**choices)
@@ -173,7 +173,7 @@ def laplace_command(as_json: bool, **choices: Any) -> None:
 )
 @options.json_option
 def table_command(chances: Path, as_json: bool, **choices: Any) -> None:
-    """The epsilon of a mechanism by its table of chances in the CSV file FILE.
+    """Calculate the epsilon of a mechanism from its table of chances in the CSV FILE.
 
     Rows are inputs, columns are outputs, cells are chances such as 0.25 or 1/4. The first line may
     name the outputs and the first column the inputs.
@@ -195,7 +195,7 @@ def table_command(chances: Path, as_json: bool, **choices: Any) -> None:
 )
 @options.json_option
 def compose_command(mechanisms: tuple[str, ...], as_json: bool, **choices: Any) -> None:
-    """The cost of several mechanisms together.
+    """Calculate the cost of several mechanisms together.
 
     A MECHANISM is an epsilon (0.1, 1/3, ln:3) or laplace:SCALE:SENSITIVITY.
     """
@@ -214,7 +214,7 @@ def compose_command(mechanisms: tuple[str, ...], as_json: bool, **choices: Any) 
 @click.argument("epsilon", type=EXACT)
 @options.json_option
 def distinguish_command(epsilon: Fraction, as_json: bool) -> None:
-    """How often the best guess between two neighbors must err (also called `error`)."""
+    """Calculate how often the best guess between two neighbors errs (alias `error`)."""
     from discreet.api.epsilon import distinguish
     from discreet.dp.calculate.distinguish import describe_lowest_error
 
@@ -227,7 +227,7 @@ def distinguish_command(epsilon: Fraction, as_json: bool) -> None:
 @click.option("--size", type=int, metavar="K", required=True, help="How many people.")
 @options.json_option
 def group_command(epsilon: Fraction, size: int, as_json: bool) -> None:
-    """The epsilon of a group of people, such as a family."""
+    """Calculate the epsilon of a group of people, such as a family."""
     from discreet.api.epsilon import group
     from discreet.dp.calculate.distinguish import describe_lowest_error
 
@@ -248,7 +248,7 @@ def group_command(epsilon: Fraction, size: int, as_json: bool) -> None:
 @click.option("--confidence", type=EXACT, metavar="P", default="0.95", help="Default: 0.95.")
 @options.json_option
 def estimate_command(as_json: bool, **choices: Any) -> None:
-    """How many people's truth is yes, from answers by coins."""
+    """Estimate how many people's truth is yes, from randomized responses."""
     from discreet.api.epsilon import estimate
 
     found = estimate(**choices)
@@ -277,7 +277,7 @@ def estimate_command(as_json: bool, **choices: Any) -> None:
 @click.option("--epsilon", type=EXACT, metavar="E", help="Also the scale of Laplace noise for it.")
 @options.json_option
 def sensitivity_command(statistic: Any, as_json: bool, **choices: Any) -> None:
-    """How far one person can move an answer, with the derivation in words."""
+    """Calculate how far one person can move an answer, and show why."""
     from discreet.api.epsilon import sensitivity
 
     found = sensitivity(statistic, **choices)

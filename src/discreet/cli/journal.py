@@ -295,7 +295,7 @@ def _archive_entries(
         verdict = archives.verify_archive(folder, public_key=key)
         if not verdict.is_whole:
             raise OutputRefused(
-                f"The archive in {folder} is not whole: {verdict.faults[0]}. Nothing was removed."
+                f"The archive in {folder} is not intact: {verdict.faults[0]}. Nothing was removed."
             )
         journal.prune(archives.segments(folder)[-1].end)
     if segment is None:

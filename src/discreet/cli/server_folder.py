@@ -113,7 +113,7 @@ class ServerFolder:
         return [*found, *(path for path in _recorded_backups(self.settings) if path.is_file())]
 
     def record(self, kind: str, what: str) -> None:
-        """Tell the journal before anything is done; what is done before the first start is in it, too."""
+        """Record an act in the journal before it is done, also before the first start."""
         _record(self.settings, self.act, kind, what, seal=self.seal)
 
 
@@ -135,7 +135,7 @@ def _recorded_backups(settings: Settings) -> list[Path]:
 
 
 def record_in(data: Path, kind: str, what: str, *, key_file: Path | None = None) -> None:
-    """Tell the journal of a server's folder, if there is one, what is done to the folder as a whole."""
+    """Record what is done to a server's folder as a whole in its journal, if there is one."""
     from discreet.guard.vault.keys import KeyAction
     from discreet.serve.folder import require_protected
     from discreet.serve.settings import read_settings
