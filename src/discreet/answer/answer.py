@@ -39,8 +39,8 @@ class Answer(Result):
     >>> import discreet
     >>> with discreet.open("patients.csv", "policy.yaml", ledger="ledger.sqlite") as curator:
     ...     answer = curator.ask("SELECT count(*) AS n FROM patients", epsilon="0.5")
-    >>> answer.columns, len(answer.rows), answer.spent["epsilon"]
-    (('n',), 1, 0.5)
+    >>> answer.columns, len(answer.rows)
+    (('n',), 1)
     >>> interval = answer.error[0][0]
     >>> interval.low < answer.rows[0][0] < interval.high
     True
