@@ -415,7 +415,7 @@ class Policy:
     tables:
       people:
         columns:
-          age: quasi-identifier
+          age: {role: quasi-identifier}
     <BLANKLINE>
     """
 
