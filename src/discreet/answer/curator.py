@@ -125,9 +125,7 @@ def open_curator(  # noqa: PLR0913 -- the flags of the command
 class Curator:
     """Answers questions about the tables of one catalog, and charges them to the ledger.
 
-    >>> import discreet
-    >>> with discreet.open("patients.csv", "policy.yaml", ledger="ledger.sqlite") as curator:
-    ...     curator.explain("SELECT count(*) AS n FROM patients", epsilon="0.5").epsilon
+    >>> open_curator("patients.csv").explain("SELECT count(*) FROM patients", epsilon="0.5").epsilon
     0.5
     """
 
