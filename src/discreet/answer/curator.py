@@ -82,8 +82,7 @@ def open_curator(  # noqa: PLR0913 -- the flags of the command
     Args:
         source: A path, a URL or a frame, as `assess` takes it.
         policy: A policy or its file: bounds, units, limits and budgets.
-        ledger: Where spending is kept: a file or a `postgresql://` URL. Default: `DISCREET_LEDGER`,
-            else a file of this user; for a frame, memory.
+        ledger: A file or a `postgresql://` URL; `DISCREET_LEDGER`, the user's file, or memory for a frame.
         table: Which table of the source.
         analyst: The analyst's name, if the policy has budgets of analysts.
         quantum: Every answer takes a multiple of so many seconds, so that time reveals nothing.
@@ -125,7 +124,8 @@ def open_curator(  # noqa: PLR0913 -- the flags of the command
 class Curator:
     """Answers questions about the tables of one catalog, and charges them to the ledger.
 
-    >>> open_curator("patients.csv").explain("SELECT count(*) FROM patients", epsilon="0.5").epsilon
+    >>> curator = open_curator("patients.csv", "policy.yaml", ledger="ledger.sqlite")
+    >>> curator.explain("SELECT count(*) AS n FROM patients", epsilon="0.5").epsilon
     0.5
     """
 
