@@ -106,7 +106,7 @@ def _exact_logarithms(drawn: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _views_of_rows(runs: Runs) -> Iterator[View]:
-    """Yield each column, and a direction that distinguishes the inputs in a third of the runs."""
+    """Yield each column, and a direction, chosen by a third of the runs, that distinguishes the inputs."""
     for place in range(runs.first.shape[1]):
         yield "values", runs.first[:, place], runs.second[:, place]
     third = min(len(runs.first), len(runs.second)) // 3
