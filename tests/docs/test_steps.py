@@ -32,6 +32,7 @@ def test_a_step_has_a_section_that_names_its_parameters(name: str):
 def test_the_keys_of_the_block_and_their_words_are_in_the_page_of_policies():
     block = RELEASE.partition("\n## ")[0]
     properties = policy_schema()["$defs"]["WrittenRelease"]["properties"]
-    assert set(properties) == set(ReleasePolicy.__dataclass_fields__) - {"line"}
+    fields = set(ReleasePolicy.__dataclass_fields__) - {"line"}
+    assert set(properties) == {name.replace("_", "-") for name in fields}
     words = [word for value in properties.values() for word in value.get("enum", [])]
     assert [word for word in [*properties, *words] if f"`{word}`" not in block] == []
