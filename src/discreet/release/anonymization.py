@@ -24,11 +24,11 @@ from discreet.release.anonymize.methods import solve_problem
 from discreet.release.anonymize.problem import EncodedProblem, Problem
 from discreet.release.anonymize.read import read_problem
 from discreet.release.anonymize.recoding import SUPPRESSED, Recoding, attribute_losses, loss
-from discreet.release.clipping_advice import advise_clipping
 from discreet.release.gate import Gate
 from discreet.release.history import EarlierRelease, distinct_releases, earlier_releases
 from discreet.release.homogeneous import homogeneous_classes
 from discreet.release.options import AnonymizeOptions, apply_options, caution_set_aside
+from discreet.release.outliers import advise_clipping
 from discreet.release.output.target import FileTarget, FolderTarget, Target
 from discreet.release.prediction import Goal
 from discreet.release.publication import ChosenRecoding, write_and_measure

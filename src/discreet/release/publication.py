@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+import secrets
+import shutil
+from collections.abc import Callable, Collection, Generator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
 from sqlglot import exp
 
 from discreet.criteria.criterion import PopulationCriterion
 from discreet.engines.connect import open_table
-from discreet.engines.engine import Table
-from discreet.errors import Bug
+from discreet.engines.engine import Engine, Table
+from discreet.errors import Bug, OutputRefused
 from discreet.measure.assessment import Assessment
 from discreet.policy import model
 from discreet.release.anonymize.population import generalized_population
@@ -20,9 +24,8 @@ from discreet.release.anonymize.recoding import Recoding
 from discreet.release.output.target import FileTarget, FolderTarget, Target
 from discreet.release.recode import RecodedQuery, recode_table
 from discreet.release.registry import PendingRelease
-from discreet.release.stage import stage_output
 from discreet.release.verify import measure_table, read_again, require_holds, require_same_digest
-from discreet.release.write import WrittenOutput, repeats
+from discreet.release.write import WrittenOutput, repeats, write_rows
 from discreet.sql import build
 
 if TYPE_CHECKING:
@@ -157,3 +160,60 @@ def _generalized_population(chosen: ChosenRecoding, labeled: Collection[str]) ->
 
 def _raise_unmeasured() -> NoReturn:
     raise Bug("A release was neither written nor measured.")
+
+
+@contextmanager
+def stage_output(
+    engine: Engine,
+    query: exp.Query,
+    target: Target,
+    *,
+    order: Sequence[str],
+    settled: Sequence[str],
+    repeat: str | None = None,
+) -> Generator[tuple[Target, WrittenOutput]]:
+    """Write the rows, give the place they are read back from, and publish them at a good end.
+
+    An error inside leaves what was there before. A table in a database has no place beside it: it
+    is written at once, in one transaction.
+    """
+    hide = (*order, *([repeat] if repeat else []))
+    if not isinstance(target, (FileTarget, FolderTarget)):
+        written = write_rows(
+            engine, query, target, order=order, hide=hide, settled=settled, repeat=repeat
+        )
+        yield target, written
+        return
+    folder = target.path.parent / f".discreet-{secrets.token_hex(8)}"
+    aside = replace(target, path=folder / target.path.name)
+    try:
+        _make(folder)
+        written = write_rows(
+            engine, query, aside, order=order, hide=hide, settled=settled, repeat=repeat
+        )
+        yield aside, replace(written, place=target.place)
+        _move_into_place(target, aside.path)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _make(folder: Path) -> None:
+    try:
+        folder.mkdir(mode=0o700)
+    except OSError as error:
+        raise OutputRefused(
+            f"Nothing can be written in {folder.parent}: {error.strerror}. Choose another place."
+        ) from None
+
+
+def _move_into_place(target: FileTarget | FolderTarget, made: Path) -> None:
+    if target.path.exists() and not target.force:
+        raise OutputRefused(f"{target.place} exists. Name another file, or add --force.")
+    try:
+        if isinstance(target, FolderTarget) and target.path.exists():
+            target.path.rename(made.parent / "old")
+        made.replace(target.path)
+    except OSError as error:
+        raise OutputRefused(
+            f"{target.place} cannot be written: {error.strerror}. Choose another place."
+        ) from None
