@@ -195,7 +195,8 @@ def _read_one(path: Path, request: FileRequest, spec: FormatSpec) -> ArrowReader
     options = {name: getattr(request, name) for name in spec.options}
     stated = {name: value for name, value in options.items() if value is not None}
     try:
-        data: Any = arrow_data(spec.read(path, **stated)) if spec.read else None
+        found = spec.read(path, **stated) if spec.read else None
+        data: Any = arrow_data(found, is_total=not request.engine.looks_at_rows)
     except DiscreetError:
         raise
     except Exception as error:  # noqa: BLE001 -- the reader of a package raises anything

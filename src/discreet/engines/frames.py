@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 from sqlglot import exp
 
+from discreet.engines.arrow_values import fit_table
 from discreet.engines.declared_schema import TYPES, cast_declared, declared_kind
 from discreet.engines.engine import DeclaredColumn, DeclaredSchema, Kind, Table
 from discreet.engines.names import refuse_duplicates
@@ -59,7 +60,7 @@ def open_frame(frame: Any, *, engine: DuckDB, schema: DeclaredSchema | None = No
             return nullcontext(_open_declared(frame, DeclaredSchema({}), engine=engine).relation)
 
         return replace(opened, undeclared=tuple(others), cells=cells)
-    data = arrow_data(frame)
+    data = arrow_data(frame, is_total=not engine.looks_at_rows)
     refuse_duplicates(data.schema.names, where=f"The {label}")
     if not data.schema.names:
         raise EmptySource(f"The {label} has no columns. Give one with people in it.")
@@ -132,21 +133,24 @@ def _cell_text(value: object) -> str:
     return str(value).encode("utf-8", errors="replace").decode("utf-8")
 
 
-def arrow_data(frame: Any) -> Any:
-    """Return a frame as an Arrow table, dataset or reader, without a copy where possible."""
+def arrow_data(frame: Any, *, is_total: bool = False) -> Any:
+    """Return a frame as an Arrow table, dataset or reader, without a copy where possible.
+
+    With `is_total`, no value in it can make it fail: what DuckDB cannot hold is missing.
+    """
     # Compared by name: importing pyarrow.dataset brings pandas along, which most runs never need.
     is_dataset = type(frame).__module__ in ("pyarrow._dataset", "pyarrow.dataset")
     if is_dataset:
-        return frame
+        return fit_table(frame) if is_total else frame
     if type(frame).__module__.startswith("pandas.") and hasattr(frame, "columns"):
         refuse_duplicates([str(name) for name in frame.columns], where="The DataFrame")
     try:
         data = _to_arrow(frame)
+        if data is not None:
+            return fit_table(data) if is_total else _known_to_duckdb(data)
     except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
         kind = type(error).__name__
     else:
-        if data is not None:
-            return data
         raise WrongUsage(
             f"A {type(frame).__name__} is not a table. Give a path, a URL, or a frame of pandas, "
             "polars, pyarrow, DuckDB or Spark."
@@ -162,19 +166,19 @@ def _to_arrow(frame: Any) -> Any:
     if type(frame).__name__ == "Series":
         return None
     if isinstance(frame, pa.RecordBatch):
-        return _known_to_duckdb(pa.Table.from_batches([frame]))
+        return pa.Table.from_batches([frame])
     if isinstance(frame, (pa.Table, pa.RecordBatchReader)):
-        return _known_to_duckdb(frame)
+        return frame
     if library == "pandas":
-        return _known_to_duckdb(_from_pandas(frame))
+        return _from_pandas(frame)
     if library == "polars" and type(frame).__name__ == "LazyFrame":
         frame = frame.collect(engine="streaming")
     if library == "polars":
-        return _known_to_duckdb(frame.to_arrow())
+        return frame.to_arrow()
     if hasattr(frame, "to_arrow_reader"):  # a DuckDB relation, of whatever connection
         return frame.to_arrow_reader(122_880)
     if hasattr(frame, "__arrow_c_stream__"):
-        return _known_to_duckdb(pa.RecordBatchReader.from_stream(frame))
+        return pa.RecordBatchReader.from_stream(frame)
     return None
 
 

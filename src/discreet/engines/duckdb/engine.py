@@ -15,7 +15,7 @@ import duckdb
 import pyarrow as pa
 from sqlglot import exp
 
-from discreet.engines.duckdb.failures import call_duckdb, duckdb_engine_failure
+from discreet.engines.duckdb.failures import FAILURES, call_duckdb, duckdb_engine_failure
 from discreet.engines.engine import KINDS, ArrowBatch, ArrowReader, ArrowTable, Column, Kind, Table
 from discreet.engines.render import byte_order, drop_table, drop_view, render_sql
 from discreet.errors import EngineFailed, OutputRefused, WrongUsage
@@ -135,7 +135,8 @@ class DuckDB:
         threads: int | None = None,
         looks_at_rows: bool = True,
     ) -> None:
-        # Whether the rows of a table may decide how its columns are shown: not for questions.
+        # Whether the rows of a table may decide how its columns are shown, and whether reading them
+        # fails: not for questions.
         self._looks_at_rows = looks_at_rows
         # Spilled data are cell values: only its owner can read the folder, which is deleted.
         self._folder = tempfile.TemporaryDirectory(prefix="discreet-", ignore_cleanup_errors=True)
@@ -148,7 +149,9 @@ class DuckDB:
         self._registered: dict[str, object] = {}
         self._count = 0
         self.attached: dict[str, str] = {}  # database files by path
+        self._views: dict[str, set[str]] = {}  # what each view reads
         self._deferred: dict[str, Callable[[], None]] = {}  # what reads a table's rows
+        self._readers: dict[str, Callable[[], ArrowReader]] = {}  # what reads views DuckDB fails on
         self._set(self._connection, "TimeZone", build.text("UTC"))
         self._set(self._connection, "enable_progress_bar", exp.false())
 
@@ -156,6 +159,11 @@ class DuckDB:
     def file_engine(self) -> Self:
         """This engine: it reads and writes files."""
         return self
+
+    @property
+    def looks_at_rows(self) -> bool:
+        """Whether rows may decide what a table looks like, and whether it can be read."""
+        return self._looks_at_rows
 
     def place(self, label: str) -> None:
         """Return None: what is in memory has no lasting place."""
@@ -192,11 +200,23 @@ class DuckDB:
         self._read_deferred(query)
         # A cursor of its own: other queries on this engine must not cut a half-read result short.
         cursor = self._open_cursor()
+        text, seen = render_sql(query, dialect=self.dialect), 0
+
+        def start() -> Iterator[ArrowBatch]:
+            return iter(cursor.execute(text).to_arrow_reader(ROWS_PER_BATCH))
+
+        def start_again() -> ArrowBatch | None:
+            nonlocal batches
+            batches = _skip_rows(start(), seen)
+            return next(batches, None)
+
         try:
-            text = render_sql(query, dialect=self.dialect)
-            reader = call_duckdb(lambda: cursor.execute(text).to_arrow_reader(ROWS_PER_BATCH))
-            while (batch := call_duckdb(lambda: next(reader, None))) is not None:
+            batches = iter(())
+            batch = self._call_again(start_again)
+            while batch is not None:
+                seen += batch.num_rows
                 yield batch
+                batch = self._call_again(lambda: next(batches, None), start_again)
         finally:
             with contextlib.suppress(duckdb.Error):
                 cursor.close()
@@ -265,34 +285,49 @@ class DuckDB:
     def view(self, query: exp.Query, *, hint: str = "view") -> exp.Table:
         """Name `query` without running it."""
         relation = self.fresh_name(hint)
-        self.execute(exp.Create(this=relation.copy(), kind="VIEW", expression=query.copy()))
+        self._name_view(relation, query)
+        self._views[relation.name] = {table.name for table in query.find_all(exp.Table)}
         return relation
+
+    def read_otherwise(self, view: exp.Table, read: Callable[[], ArrowReader]) -> None:
+        """Let the rows of a view be those of `read` from when DuckDB fails on a value in it."""
+        if not self._looks_at_rows:
+            self._readers[view.name] = read
 
     def defer(self, types: Mapping[str, str], read: Callable[[], exp.Query]) -> exp.Table:
         """Name a table of known columns whose rows are read by the first query about them."""
+        wanted = [build.alias_as(exp.cast(exp.Null(), to), name) for name, to in types.items()]
+        return self.defer_rows(exp.Select(expressions=wanted).where(exp.false()), read)
+
+    def defer_rows(self, empty: exp.Query, read: Callable[[], exp.Query]) -> exp.Table:
+        """Name a table with the columns of `empty` whose rows are read by the first query about them."""
         relation = self.fresh_name("deferred")
-        self._create_empty(relation, types)
-        self._deferred[relation.name] = lambda: self._store_rows(relation, types, read)
+        self._name_view(relation, empty)
+        self._deferred[relation.name] = lambda: self._store_rows(relation, empty, read)
         return relation
 
-    def _create_empty(self, relation: exp.Table, types: Mapping[str, str]) -> None:
-        wanted = [build.alias_as(exp.cast(exp.Null(), to), name) for name, to in types.items()]
-        query = exp.Select(expressions=wanted).where(exp.false())
-        self.execute(exp.Create(this=relation.copy(), kind="VIEW", expression=query))
+    def _name_view(self, relation: exp.Table, query: exp.Query) -> None:
+        self.execute(exp.Create(this=relation.copy(), kind="VIEW", expression=query.copy()))
 
     def _store_rows(
-        self, relation: exp.Table, types: Mapping[str, str], read: Callable[[], exp.Query]
+        self, relation: exp.Table, empty: exp.Query, read: Callable[[], exp.Query]
     ) -> None:
         query = read()
         self.execute(drop_view(relation))
         try:
             self.execute(exp.Create(this=relation.copy(), kind="TABLE", expression=query.copy()))
         except BaseException:
-            self._create_empty(relation, types)
+            self._name_view(relation, empty)
             raise
 
     def _read_deferred(self, query: exp.Query) -> None:
-        for name in {table.name for table in query.find_all(exp.Table)} & set(self._deferred):
+        reached = {table.name for table in query.find_all(exp.Table)}
+        waiting = list(reached) if self._deferred else []
+        while waiting:
+            found = self._views.get(waiting.pop(), set()) - reached
+            reached |= found
+            waiting += found
+        for name in reached & set(self._deferred):
             self._deferred[name]()
             del self._deferred[name]
 
@@ -369,7 +404,31 @@ class DuckDB:
     ) -> Answer:
         """Run `statement` and return `take` of its result; failures quote no data."""
         text = render_sql(statement, dialect=self.dialect)
-        return call_duckdb(lambda: take(self._connection.execute(text)))
+        return self._call_again(lambda: take(self._connection.execute(text)))
+
+    def _call_again(
+        self, call: Callable[[], Answer], again: Callable[[], Answer] | None = None
+    ) -> Answer:
+        """Return `call()`, or `again()` once what DuckDB cannot read was read by other means."""
+        try:
+            return call()
+        except FAILURES as error:
+            failure, can_be_read = duckdb_engine_failure(error), _is_unreadable(error)
+        if not (self._readers and can_be_read):
+            raise failure
+        while self._readers:
+            self._replace_view(*self._readers.popitem())
+        return call_duckdb(again or call)
+
+    def _replace_view(self, name: str, read: Callable[[], ArrowReader]) -> None:
+        view, loaded = build.table(name), self.load(read())
+        held = dict(self.types(loaded))
+        wanted = [
+            build.column(column) if held[column] == kind else _try_cast(column, kind)
+            for column, kind in self.types(view)
+        ]
+        query = build.select(*wanted, source=loaded)
+        self.execute(exp.Create(this=view, kind="VIEW", replace=True, expression=query))
 
     def execute_unguarded(self, statement: exp.Expr) -> duckdb.DuckDBPyConnection:
         """Run `statement`, or raise DuckDB's own error: for callers that evaluate and drop it."""
@@ -408,6 +467,24 @@ def _read_at_most(cursor: duckdb.DuckDBPyConnection, most: int) -> ArrowTable:
         batches.append(batch)
     reader.close()
     raise EngineFailed(f"The result has more than {most:,} rows. Ask for fewer.")
+
+
+def _try_cast(column: str, kind: str) -> exp.Expr:
+    to = exp.DataType.build(kind, dialect=DuckDB.dialect)
+    return build.alias_as(exp.TryCast(this=build.column(column), to=to), column)
+
+
+def _skip_rows(batches: Iterator[ArrowBatch], count: int) -> Iterator[ArrowBatch]:
+    for batch in batches:
+        yield batch.slice(min(count, batch.num_rows))
+        count = max(count - batch.num_rows, 0)
+
+
+def _is_unreadable(error: Exception) -> bool:
+    """Whether DuckDB failed on a value that a typed file or frame holds, and that it cannot hold itself."""
+    return isinstance(error, (duckdb.ConversionException, duckdb.InvalidInputException)) or (
+        isinstance(error, OSError) and str(error).startswith(("Conversion", "Invalid Input"))
+    )
 
 
 def _write_failure(error: Exception) -> OutputRefused | None:

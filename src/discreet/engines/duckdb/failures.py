@@ -94,6 +94,10 @@ _CLASSES: Mapping[type[Exception], str] = {
 }
 
 
+# A result that is read in batches fails with an OSError that has DuckDB's message.
+FAILURES = (duckdb.Error, pa.ArrowException, OSError)
+
+
 def duckdb_engine_failure(error: Exception) -> EngineFailed:
     """Return the failure of a step of ours."""
     kind = type(error).__name__
@@ -118,7 +122,7 @@ def call_duckdb(
     """
     try:
         return call()
-    except (duckdb.Error, pa.ArrowException) as error:
+    except FAILURES as error:
         failure = translate(error)
     raise failure
 

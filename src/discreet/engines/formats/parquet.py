@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from urllib.parse import unquote
 
 import pyarrow as pa
 from sqlglot import exp
 
+from discreet.engines.arrow_values import fit_table
+from discreet.engines.engine import ArrowBatch, ArrowReader
 from discreet.engines.file_request import FileRequest, table_function
 from discreet.engines.names import refuse_duplicates
 from discreet.errors import UnreadableSource
@@ -30,7 +33,39 @@ def _open_parquet(request: FileRequest) -> exp.Table:
         "hive_types_autocast": exp.false(),
     }
     source = table_function("read_parquet", request.paths, options)
-    return request.engine.view(build.select(exp.Star(), source=source), hint="parquet")
+    view = request.engine.view(build.select(exp.Star(), source=source), hint="parquet")
+    names = [name for name, _ in request.engine.types(view)]
+    request.engine.read_otherwise(view, lambda: _read_by_arrow(request.paths, names))
+    return view
+
+
+def _read_by_arrow(paths: Sequence[Path], names: Sequence[str]) -> ArrowReader:
+    """Return the rows of the files, read by Arrow: DuckDB fails on a value that it cannot hold."""
+    from pyarrow import parquet
+
+    files = [(parquet.ParquetFile(path), _partition_values(path)) for path in paths]
+    types = {item.name: item.type for file, _ in files for item in file.schema_arrow}
+    schema = pa.schema([pa.field(name, types.get(name, pa.string())) for name in names])
+
+    def batches() -> Iterator[ArrowBatch]:
+        for file, values in files:
+            for batch in file.iter_batches():
+                held = dict(zip(batch.schema.names, batch.columns, strict=True))
+                columns = [
+                    held[item.name].cast(item.type, safe=False)
+                    if item.name in held
+                    else pa.repeat(pa.scalar(values.get(item.name), pa.string()), len(batch))
+                    for item in schema
+                ]
+                yield pa.RecordBatch.from_arrays(columns, schema=schema)
+
+    return fit_table(pa.RecordBatchReader.from_batches(schema, batches()))
+
+
+def _partition_values(path: Path) -> dict[str, str]:
+    """Return the columns that the folders of a file name, such as `year=2024`."""
+    pairs = [folder.partition("=") for folder in path.parts[:-1]]
+    return {name: unquote(value) for name, mark, value in pairs if mark}
 
 
 def _parquet_names(path: Path) -> list[str]:
