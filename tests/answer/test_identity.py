@@ -10,6 +10,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pyarrow as pa
 import pytest
 from bench.verify import budget_identity as verify
@@ -447,3 +448,13 @@ def test_a_copy_is_recognized_whatever_kinds_are_declared(folder: Path, ending: 
     first = accounts(ask("first.csv", policy.replace(f"kind: {kind}", "kind: text")))
     named = {} if ending == "xlsx" else {"table": "people"}
     assert accounts(ask(source, policy, **named)) == first
+
+
+def test_a_part_of_the_people_that_pandas_writes_with_its_index_is_the_same_table(
+    folder: Path,
+) -> None:
+    people = pd.DataFrame({"age": range(200), "wage": range(1000, 1200)})
+    people.to_csv(folder / "people.csv", index=False)
+    people.sample(frac=0.5, random_state=1).to_parquet(folder / "part.parquet")
+    whole, part = (accounts(ask(folder / name)) for name in ("people.csv", "part.parquet"))
+    assert part == whole

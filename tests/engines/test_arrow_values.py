@@ -64,7 +64,7 @@ CASES = [
 ]
 
 
-def _write(form: str, table: pa.Table, folder: Path) -> Any:
+def _write(form: str, table: Any, folder: Path) -> Any:
     path = folder / f"t.{form}"
     if form == "parquet":
         parquet.write_table(table, path)

@@ -7,6 +7,7 @@ kinds a policy declares.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
@@ -29,6 +30,8 @@ _FAR_NUMBER = r"^[+-]?([0-9]{16,}[.][0-9]*|[0-9.]+e[+]?[0-9]+|nan|inf|infinity)$
 _ISO_DAY, _LOCAL_DAY = r"[0-9]{4}[-/.][0-9]{2}[-/.][0-9]{2}", r"[0-9]{2}[-/.][0-9]{2}[-/.][0-9]{4}"
 _MINUTES = "[0-9]{2}:[0-9]{2}"
 _MIDNIGHT = " 00:00:00"
+# Pandas writes the index of a frame that was filtered or sorted as a column of this name.
+_PANDAS_INDEX = re.compile(r"__index_level_\d+__")
 _FAR = 10**15  # beyond it, doubles are no whole numbers
 
 
@@ -66,7 +69,11 @@ def take_sample(
     # Columns that no policy declares also distinguish rows, and what it declares changes none.
     with nullcontext(table.relation) if table.cells is None else table.cells() as relation:
         every = table.columns if table.cells is None else table.engine.columns(relation)
-        columns = [column for column in every if column.name not in without]
+        columns = [
+            column
+            for column in every
+            if column.name not in without and not _PANDAS_INDEX.fullmatch(column.name)
+        ]
         return _sample_batches(table.engine.stream(_query(relation, columns, key.hex())), known)
 
 
