@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeAlias
 
+import numpy as np
 from sqlglot import exp
 
 from discreet.engines.engine import Column, Engine, Table
@@ -17,6 +18,7 @@ from discreet.sql import build
 if TYPE_CHECKING:
     from discreet.measure.roles import RoleBinding
 
+_Ranks: TypeAlias = "np.ndarray[Any, np.dtype[np.int64]]"
 # Sensitive columns that are tried as the one to be learned: those that distinguish people least.
 SECRETS_TRIED = 8
 # `enough` is the shortest list of columns that singles out this share of the exposed people.
@@ -105,6 +107,90 @@ def _measure(search: _UniquenessSearch, bound: RoleBinding, *, people: int) -> J
         enough=tuple(column.name for column in enough),
         enough_unique=alone,
     )
+
+
+def measure_linked_rows(
+    table: Table,
+    link: Column,
+    *,
+    known: Sequence[Column],
+    secret: Sequence[Column],
+    unit: Column | None,
+) -> JointUniqueness:
+    """Return how many people are alone on all their rows together, which the values of `link` put together.
+
+    A pseudonym is known to no outsider, but it reveals which rows belong to one person: someone who knows
+    these rows of a person, or some of them, finds the others. Rows without a value of `link` are not
+    linked. A value that several people of a `unit` share links no one's rows.
+
+    >>> import pyarrow as pa
+    >>> from discreet.engines.connect import open_table
+    >>> visits = open_table(pa.table({"who": list("aabbcc"), "ward": [1, 2, 1, 1, 1, 1]}))
+    >>> who, ward = visits.columns
+    >>> measure_linked_rows(visits, who, known=[ward], secret=[], unit=None).unique
+    1
+    """
+    columns = [*known, *secret]
+    lists = {None: columns} | {
+        one: [column for column in columns if column != one] for one in secret[:SECRETS_TRIED]
+    }
+    owner = unit or link
+    links, units, *rows = _read_ranks(table, link, [[link], [owner], *filter(None, lists.values())])
+    people, first = len(np.unique(units)), np.unique(links, return_index=True)[1]
+    alone = {
+        one: _count_alone(units, rows.pop(0), first) if names else 0 for one, names in lists.items()
+    }
+    unique = alone.pop(None)
+    learned = max(alone, key=lambda one: alone[one], default=None)
+    return JointUniqueness(
+        people=people,
+        columns=len(columns),
+        unique=unique,
+        exposed=unique if learned is None else alone[learned],
+        secret=learned.name if learned else None,
+        enough=(),
+        enough_unique=0,
+    )
+
+
+def _read_ranks(table: Table, link: Column, lists: Sequence[Sequence[Column]]) -> list[_Ranks]:
+    """Return, for each list of columns, which rows agree on it, in the order of `link`."""
+    ranks = [
+        build.alias_as(
+            exp.Window(
+                this=exp.DenseRank(),
+                order=exp.Order(expressions=[comparable_value(column) for column in columns]),
+            ),
+            f"r{index}",
+        )
+        for index, columns in enumerate(lists)
+    ]
+    query = build.select(*ranks, source=table.relation.copy())
+    query = query.where(exp.Not(this=build.is_null(build.column(link.name))))
+    found = table.engine.run(query)
+    every = [found[f"r{index}"].to_numpy().astype(np.int64) for index in range(len(lists))]
+    order = np.argsort(every[0], kind="stable")
+    return [ranks[order] for ranks in every]
+
+
+def _count_alone(units: _Ranks, rows: _Ranks, first: _Ranks) -> int:
+    """Return how many people have a collection of linked rows that no one else has.
+
+    Collections are compared by two sums of random numbers, one for each different row.
+    """
+    if not len(rows):
+        return 0
+    chance = np.random.default_rng(0)
+    sums = [
+        np.add.reduceat(chance.integers(2**64, size=rows.max() + 1, dtype=np.uint64)[rows], first)
+        for _ in range(2)
+    ]
+    low, high = np.minimum.reduceat(units, first), np.maximum.reduceat(units, first)
+    _, group = np.unique(np.stack(sums, axis=1), axis=0, return_inverse=True)
+    least, most = np.full(len(first), units.max() + 1), np.zeros(len(first), dtype=np.int64)
+    np.minimum.at(least, group.ravel(), low)
+    np.maximum.at(most, group.ravel(), high)
+    return len(np.unique(least[(least == most)]))
 
 
 def kept_columns(bound: RoleBinding) -> list[Column]:

@@ -8,7 +8,7 @@ from pathlib import PurePath
 
 from sqlglot import exp
 
-from discreet.attacks.classes.uniqueness import find_uniqueness
+from discreet.attacks.classes.uniqueness import find_linked_rows, find_uniqueness
 from discreet.attacks.finding import Finding, judge, worst_first
 from discreet.attacks.linkage.link import link_people
 from discreet.attacks.manifest import hierarchies_of, promised_k
@@ -18,7 +18,7 @@ from discreet.engines.scratch import ScratchEngine, innermost
 from discreet.errors import RiskNotTolerated, WrongUsage
 from discreet.formatting import format_percent, join_names
 from discreet.measure.assessment import Assessment
-from discreet.measure.joint import measure_joint
+from discreet.measure.joint import measure_joint, measure_linked_rows
 from discreet.measure.roles import bind_roles
 from discreet.policy import model
 from discreet.policy.attack_tolerance import release_tolerance
@@ -406,7 +406,10 @@ def attack_deidentified(made: DeidentifiedRows, source: Table, gate: Gate) -> Ga
 
 
 def _find_alone(release: Table, made: DeidentifiedRows, asked: model.TablePolicy) -> list[Finding]:
-    """Return who is alone on the columns that stay; no one outside knows a pseudonym or a moved date."""
+    """Return who is alone on the columns that stay, with one row or with all rows of a pseudonym.
+
+    No one outside knows a pseudonym or a moved date; but rows with the same pseudonym are one person's.
+    """
     known = tuple(column for column in release.columns if column.name not in made.pseudonyms)
     if not known:
         return []
@@ -421,7 +424,31 @@ def _find_alone(release: Table, made: DeidentifiedRows, asked: model.TablePolicy
         sensitive=secret if others else (),
         unit=made.unit.name if made.unit else None,
     )
-    return [replace(find_uniqueness(measure_joint(bound), target=release.label), remedy=REMEDY)]
+    by_rows = find_uniqueness(measure_joint(bound), target=release.label)
+    linked = [
+        find_linked_rows(
+            measure_linked_rows(
+                release,
+                link,
+                known=[column for column in known if column.name not in secret or not others],
+                secret=[column for column in known if column.name in secret and others],
+                unit=made.unit,
+            ),
+            target=release.label,
+            link=link.name,
+        )
+        for link in _pseudonym_columns(release, made)
+    ]
+    return [max([replace(by_rows, remedy=REMEDY), *linked], key=lambda found: found.rate)]
+
+
+def _pseudonym_columns(release: Table, made: DeidentifiedRows) -> tuple[Column, ...]:
+    """Return the columns of pseudonyms; dates that were moved are none."""
+    return tuple(
+        column
+        for column in release.columns
+        if column.name in made.pseudonyms and column.kind in (Kind.TEXT, Kind.INTEGER)
+    )
 
 
 def _attack_pseudonyms(
@@ -429,11 +456,7 @@ def _attack_pseudonyms(
 ) -> tuple[Finding, ...]:
     from discreet.attacks.hashes.dictionary import DictionaryOptions, attack_table
 
-    columns = tuple(
-        column
-        for column in release.columns
-        if column.name in made.pseudonyms and column.kind in (Kind.TEXT, Kind.INTEGER)
-    )
+    columns = _pseudonym_columns(release, made)
     if not columns:
         return ()
     # Millions of texts of known forms would take minutes, and a keyed pseudonym is none of them.

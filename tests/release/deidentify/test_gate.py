@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 
 from discreet.errors import RiskNotTolerated
@@ -23,6 +24,8 @@ from discreet.release.deidentify.kinds import KeyedHash
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from discreet.release.deidentify.record import Deidentified
 
 PEOPLE = pa.table(
     {
@@ -193,3 +196,55 @@ def test_a_determination_that_holds_does_not_publish_people_alone_on_what_stays(
         determine_source(answers(), expert_policy(), place, choices=ExpertChoices())
     tolerant = expert_policy(uniqueness=1.0)
     assert determine_source(answers(), tolerant, place, choices=ExpertChoices()).output is not None
+
+
+def visits(people: int = 100, each: int = 8) -> pa.Table:
+    """Visits of which none is alone, and of which no two people have the same ones."""
+    rows = [(person, visit) for person in range(people) for visit in range(each)]
+    return pa.table(
+        {
+            "patient": [f"Zebulon Quackenbush {person}" for person, _ in rows],
+            "ward": [f"w{(person >> visit) & 1}" for person, visit in rows],
+            "year": [2000 + visit for _, visit in rows],
+        }
+    )
+
+
+def with_pseudonyms(table: pa.Table, *, unit: str | None = None) -> Deidentified:
+    choices = PseudonymChoices(
+        columns={"patient": KeyedHash()}, key=SecretKey(bytes(range(32))), unit=unit
+    )
+    return pseudonymize_source(table, choices=choices)
+
+
+@pytest.mark.parametrize("unit", [None, "patient"])
+def test_people_are_alone_on_their_rows_together_which_a_pseudonym_links(unit: str | None):
+    found = with_pseudonyms(visits(), unit=unit)
+    (alone,) = [one for one in found.findings if one.attack == "uniqueness"]
+    assert (alone.targets, alone.rate, alone.exceeds) == (100, 1.0, True)
+    assert (
+        "100 people of 100 (100 %) are alone on their rows together, which patient" in found.verdict
+    )
+    assert "would be refused" in found.verdict
+
+
+def test_people_whose_linked_rows_others_have_too_are_not_alone():
+    twice = visits(people=50)
+    others = twice.set_column(0, "patient", pc.utf8_upper(twice["patient"]))
+    found = with_pseudonyms(pa.concat_tables([twice, others]))
+    (alone,) = [one for one in found.findings if one.attack == "uniqueness"]
+    assert (alone.rate, alone.exceeds) == (0, False)
+
+
+def test_rows_of_several_people_with_one_pseudonym_are_not_one_persons():
+    table = visits(people=50)
+    wards = table.append_column("nurse", pa.array([f"n{n % 4}" for n in range(len(table))]))
+    wards = pa.concat_tables(
+        [wards, wards.set_column(0, "patient", pc.utf8_upper(wards["patient"]))]
+    )
+    choices = PseudonymChoices(
+        columns={"nurse": KeyedHash()}, key=SecretKey(bytes(range(32))), unit="patient"
+    )
+    found = pseudonymize_source(wards, choices=choices)
+    (alone,) = [one for one in found.findings if one.attack == "uniqueness"]
+    assert (alone.targets, alone.rate) == (100, 0)
