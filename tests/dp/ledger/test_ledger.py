@@ -15,6 +15,7 @@ from discreet.dp.accounting import epsilon_of_rho, price, to_fraction
 from discreet.dp.budget import Budget, Price
 from discreet.dp.event import Approximate, Gaussian, Pure, Sequence, Slip
 from discreet.dp.ledger import Account, Ledger
+from discreet.dp.ledger.charges import fingerprint_charges
 from discreet.errors import BudgetExceeded, InvalidBudget, LedgerFailed, QuestionRefused, WrongUsage
 
 if TYPE_CHECKING:
@@ -387,6 +388,30 @@ def test_changing_the_ledger_by_hand_is_found(tmp_path: Path, statement: str):
         raw.execute(statement)
     with pytest.raises(LedgerFailed, match=TAMPERINGS[statement]):
         ledger.verify()
+
+
+def test_what_a_reservation_paid_for_cannot_be_changed(tmp_path: Path):
+    """A question that was not answered is answered for what it paid, not for a higher price."""
+    path = tmp_path / "ledger.db"
+    ledger = Ledger(path)
+    ledger.reserve([account()], pure("1/100"), key="a", at=NOON, question="SELECT 1")
+    ledger.close_budget(reason="restored", at=NOON)
+    ledger.reopen_budget(reason="nothing was lost", at=NOON)
+    ledger.reserve([account()], pure("1/100"), key="b", at=NOON, question="SELECT 2")
+    ledger.verify()
+    dearer = fingerprint_charges([account()], pure(1))
+    for key in "ab":
+        with sqlite3.connect(path) as raw:
+            change = "UPDATE discreet_reservation SET fingerprint = ? WHERE key = ?"
+            before = raw.execute(
+                "SELECT fingerprint FROM discreet_reservation WHERE key = ?", (key,)
+            ).fetchone()[0]
+            raw.execute(change, (dearer, key))
+        with pytest.raises(LedgerFailed, match="what a reservation paid for"):
+            ledger.verify()
+        with sqlite3.connect(path) as raw:
+            raw.execute(change, (before, key))
+    ledger.verify()
 
 
 def test_the_hash_of_an_entry_is_what_the_page_says(tmp_path: Path):

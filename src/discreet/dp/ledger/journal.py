@@ -148,6 +148,7 @@ def charge_line(
     price: Price,
     cost: Units,
     question: str,
+    fingerprint: str,
 ) -> LedgerLine:
     """Return the entry of one account's charge."""
     detail = {
@@ -155,6 +156,7 @@ def charge_line(
         "cells": sorted(cells) if cells else None,
         "price": [None if part is None else str(part) for part in astuple(price)],
         "cost": astuple(cost),
+        "fingerprint": fingerprint,
     }
     return LedgerLine(format_utc_time(at), "charge", account, key, _to_json(detail))
 

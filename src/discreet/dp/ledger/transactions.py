@@ -162,6 +162,7 @@ def _charge_account(
             price=order.price,
             cost=charge.cost,
             question=order.question,
+            fingerprint=order.fingerprint,
         )
     )
     return lines

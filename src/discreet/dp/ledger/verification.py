@@ -25,6 +25,8 @@ class _Replay:
     budgets: dict[str, dict[str, Any]] = field(default_factory=dict[str, dict[str, Any]])
     answers: dict[str, str] = field(default_factory=dict[str, str])
     keys: set[str] = field(default_factory=set[str])
+    # By which orders reservations are recognized; None where an earlier version did not enter it.
+    orders: dict[str, str | None] = field(default_factory=dict[str, "str | None"])
     sources: dict[str, dict[str, Any]] = field(default_factory=dict[str, dict[str, Any]])
     pins: dict[str, str] = field(default_factory=dict[str, str])
     sightings: dict[str, str] = field(default_factory=dict[str, str])
@@ -41,7 +43,7 @@ class _Replay:
         elif line.kind == "source" and line.key is not None:
             self.sources[line.key] = detail
         elif line.kind in ("close", "reopen"):
-            self.closed = detail["reason"] if line.kind == "close" else ""
+            self._close_or_reopen(detail["reason"] if line.kind == "close" else "")
         elif line.kind == "pin" and line.account is not None:
             self.pins[line.account] = detail["sha256"]
         elif line.kind == "sighting" and line.key is not None:
@@ -50,7 +52,13 @@ class _Replay:
             self.secret = detail["hash"]
         elif line.account is not None and line.key is not None:
             self.keys.add(line.key)
+            self.orders[line.key] = detail.get("fingerprint")
             self._charge_account(line.account, detail["cells"], Units(*detail["cost"]))
+
+    def _close_or_reopen(self, reason: str) -> None:
+        self.closed = reason
+        if reason:  # what was not answered by then is paid for again
+            self.orders = {key: None if order is None else "" for key, order in self.orders.items()}
 
     def _charge_account(self, account: str, cells: list[str] | None, cost: Units) -> None:
         rest = self.spent[account, EVERYTHING_ELSE]
@@ -107,14 +115,18 @@ def _compare(connection: Connection, replay: _Replay) -> str | None:
     }
     if budgets != replay.budgets:
         return "a limit is not the one that was entered"
+    reservations = connection.execute(select(schema.reservation)).all()
     answers: dict[str, str | None] = {
         row.key: None if row.answer is None else hashlib.sha256(row.answer).hexdigest()
-        for row in connection.execute(select(schema.reservation))
+        for row in reservations
     }
     if set(answers) != replay.keys:
         return "a reservation is missing or was never charged"
     if {key: digest for key, digest in answers.items() if digest} != replay.answers:
         return "an answer is missing or was changed"
+    for row in reservations:
+        if row.answer is None and replay.orders[row.key] not in (None, row.fingerprint):
+            return "what a reservation paid for is not what was entered"
     if {
         found.id: sources.describe_source(found) for found in sources.list_sources(connection)
     } != replay.sources:
