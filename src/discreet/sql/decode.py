@@ -75,6 +75,24 @@ def read_bytes(text: str) -> bytes:
     return _OCTAL.sub(lambda m: b"\\" if m[1] == b"\\" else bytes([int(m[1], 8)]), raw)
 
 
+def duckdb_literal(text: str, name: str) -> str:
+    """Return the text of a literal of a type as DuckDB reads it.
+
+    DuckDB rounds what PostgreSQL refuses, and ignores what follows a date or a time.
+
+    Raises:
+        StatementFailed: 22007 or 22P02 where DuckDB would read another value.
+    """
+    try:
+        if name in _TEMPORAL:
+            return temporal.duckdb_literal(text, name)
+    except ValueError:
+        raise _invalid_input(name) from None
+    if name in INTEGERS and _NUMBER.fullmatch(text) and not _INTEGER.fullmatch(text):
+        raise _invalid_input(name)
+    return text
+
+
 def plain_interval(text: str) -> str:
     """Return an interval without the commas and plus signs that only PostgreSQL accepts.
 

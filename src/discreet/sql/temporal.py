@@ -26,6 +26,7 @@ _MOMENT = re.compile(
 _TIME = re.compile(
     r"\s*(\d{1,2}):(\d{2})(?::(\d{2})(?:\.(\d{1,9}))?)?\s*([+-]\d{1,2}(?::?\d{2})?)?\s*", re.ASCII
 )
+_SLASHES = re.compile(r"^(\s*\d{4,6})/(\d{1,2})/", re.ASCII)
 _OFFSET = re.compile(r"([+-])(\d{1,2}):?(\d{2})?(?::(\d{2}))?")
 
 
@@ -206,6 +207,39 @@ def read_timestamp(text: str, *, zone: tzinfo | None) -> datetime | str:
 def read_day(found: re.Match[str]) -> date:
     """Return the day of a parsed timestamp."""
     return date(int(found["year"]), int(found["month"]), int(found["day"]))
+
+
+def duckdb_literal(text: str, kind: str) -> str:
+    """Return a literal date, time or timestamp as DuckDB reads it.
+
+    DuckDB takes the beginning of a text for a date or a time and ignores the rest: 44 BC would be the
+    year 44, and ten in the evening ten in the morning.
+
+    >>> duckdb_literal("0044-03-15 BC", "date"), duckdb_literal("0044-03-15 10:00 BC", "timestamp")
+    ('0044-03-15 (BC)', '0044-03-15 (BC) 10:00')
+
+    Raises:
+        ValueError: it is not a date or a time of a form that is read here.
+    """
+    if kind == "time":
+        read_time(text)
+        return text
+    found = (
+        _read(_SLASHES.sub(r"\1-\2-", text))
+        if kind == "date"
+        else _MOMENT.fullmatch(text[:LONGEST])
+    )
+    if isinstance(found, str):  # infinity, or years that Python lacks
+        found = _MOMENT.fullmatch(found)
+    if found is None:
+        return text  # a word, or a timestamp, which DuckDB reads whole
+    day = f"{found['year']}-{found['month']}-{found['day']}{' (BC)' if found['era'] else ''}"
+    if kind != "date":
+        rest = f"{found['time'] or '00:00'}{found['zone'] or ''}"
+        return f"{day} {rest}" if found["era"] else text
+    if (found["time"] or "").startswith("24"):
+        raise ValueError
+    return day
 
 
 # A timestamp without a time zone, in years that Python supports.

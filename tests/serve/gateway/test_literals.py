@@ -96,3 +96,42 @@ def test_a_setting_that_would_not_be_kept_is_refused(server, connect, setting, s
 )
 def test_what_drivers_say_at_the_start_is_taken(server, connect, name, setting, kept):
     assert connect(server, **{name: setting}).session.reported[name] == kept
+
+
+def test_a_literal_date_or_time_is_read_whole_or_refused(server, connect):
+    admin = connect(server)
+    admin.run("CREATE TABLE t (id int, d date, at timestamp, clock time)")
+    admin.run("INSERT INTO t VALUES (1, '0044-03-15 BC', '0044-03-15 10:00 BC', '24:00')")
+    admin.run("INSERT INTO t VALUES (2, '2024/02/29', '2024-02-29 10:00', '10:11:12')")
+    asked = "SELECT id FROM t WHERE d < '0001-01-01' AND at < timestamp '0001-01-01'"
+    assert admin.rows(asked) == [(1,)]
+    assert admin.rows("SELECT id FROM t WHERE d = '0044-03-15 BC'::date") == [(1,)]
+    assert admin.rows("SELECT id FROM t WHERE d = '0044-03-15'") == []
+    for wrong in (
+        "SELECT '2024-01-01 garbage'::date",
+        "SELECT '99-01-01'::date",
+        "SELECT '10:11:12 PM'::time",
+        "INSERT INTO t VALUES (3, '2024-01-01 x', NULL, NULL)",
+        "INSERT INTO t VALUES (3, NULL, NULL, '10:00 PM'), (4, NULL, NULL, '10:00')",
+        "UPDATE t SET clock = '10:11:12 PM'",
+        "SELECT id FROM t WHERE clock < '10:11:12 PM'",
+    ):
+        with pytest.raises(StatementFailed) as failed:
+            admin.run(wrong)
+        assert failed.value.sqlstate == "22007", wrong
+    assert admin.rows("SELECT count(*) FROM t") == [(2,)]
+    admin.run(
+        "CREATE TABLE u (id int, d date DEFAULT '0044-03-15 BC'); INSERT INTO u (id) VALUES (1)"
+    )
+    assert admin.rows("SELECT id FROM u WHERE d < '0001-01-01'") == [(1,)]
+
+
+def test_a_literal_that_is_no_whole_number_is_not_rounded(server, connect):
+    admin = connect(server)
+    admin.run("CREATE TABLE t (id int)")
+    for wrong in ("SELECT '12.5'::integer", "SELECT '1e3'::bigint", "INSERT INTO t VALUES ('2.5')"):
+        with pytest.raises(StatementFailed) as failed:
+            admin.run(wrong)
+        assert failed.value.sqlstate == "22P02", wrong
+    admin.run("INSERT INTO t VALUES (' 7 '), (2.5::integer)")
+    assert admin.rows("SELECT id FROM t WHERE id = '7'") == [(7,)]

@@ -18,7 +18,9 @@ from discreet.guard.access.authority import (
     Subject,
 )
 from discreet.guard.integrity.conditions import compile_condition
+from discreet.guard.rewrite.kinds import kind_of_cast
 from discreet.sql import build
+from discreet.sql.decode import duckdb_literal
 from discreet.sql.types import LETTERS, parse_modified_type
 
 _NUMBERS_ITSELF = (
@@ -92,7 +94,12 @@ def engine_default(
     if column.default is None:
         return None
     authority, subject = _empty_authority(settings)
-    return compile_condition(column.default, {}, authority, subject, dialect=dialect)
+    tree = compile_condition(column.default, {}, authority, subject, dialect=dialect)
+    inner = tree.unnest()
+    if dialect == "duckdb" and isinstance(inner, exp.Literal) and inner.is_string:
+        kind = kind_of_cast(engine_column_type(column, dialect))
+        inner.set("this", duckdb_literal(inner.name, kind))
+    return tree
 
 
 def _column_definition(column: RelationColumn, relation: Relation, dialect: str) -> exp.ColumnDef:

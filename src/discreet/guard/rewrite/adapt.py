@@ -10,8 +10,9 @@ from discreet.errors import StatementFailed
 from discreet.guard.rewrite.analysis import FALLIBLE
 from discreet.guard.rewrite.expressions import BYTES
 from discreet.guard.rewrite.functions import is_aggregate_call
+from discreet.guard.rewrite.kinds import kind_of_cast
 from discreet.sql import build
-from discreet.sql.decode import plain_interval, read_bytes
+from discreet.sql.decode import duckdb_literal, plain_interval, read_bytes
 from discreet.sql.types import LETTERS
 
 _WIDE = {"int8": "DECIMAL(38, 0)", "int2": "BIGINT", "int4": "BIGINT"}
@@ -73,7 +74,7 @@ def _is_positive(node: exp.Expr) -> bool:
     return isinstance(node, exp.Literal) and node.name.isdecimal() and int(node.name) > 0
 
 
-def _adapt_cast(node: exp.Expr, _dialect: str) -> None:
+def _adapt_cast(node: exp.Expr, dialect: str) -> None:
     kind = node.args["to"]
     if kind.this == exp.DataType.Type.DECIMAL and not kind.expressions:
         # Without precision it is any number for PostgreSQL only.
@@ -91,6 +92,15 @@ def _adapt_cast(node: exp.Expr, _dialect: str) -> None:
         _adapt_bytes(node)
     elif kind.this == exp.DataType.Type.INTERVAL and isinstance(node.this, exp.Literal):
         node.set("this", build.text(plain_interval(node.this.name)))
+    elif dialect == "duckdb":
+        _adapt_literal(node)
+
+
+def _adapt_literal(node: exp.Expr) -> None:
+    """A literal is read whole and as it is, or refused."""
+    inner = node.this.unnest()
+    if isinstance(inner, exp.Literal) and inner.is_string:
+        inner.set("this", duckdb_literal(inner.name, kind_of_cast(node.args["to"])))
 
 
 def _format_hexadecimal(node: exp.Expr) -> None:

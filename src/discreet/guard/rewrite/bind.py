@@ -15,6 +15,7 @@ from sqlglot import exp
 from discreet.errors import StatementFailed
 from discreet.guard.rewrite.kinds import CATEGORIES, category, data_type
 from discreet.sql import build
+from discreet.sql.decode import duckdb_literal
 
 if TYPE_CHECKING:
     from discreet.guard.rewrite.permitted import PermittedWrite
@@ -64,6 +65,8 @@ def literal(value: object, kind: str, *, dialect: str = "duckdb") -> exp.Expr:
     text = _value_text(value)
     if "\0" in text:
         raise StatementFailed("22021", "a text cannot hold a zero byte")
+    if dialect == "duckdb":
+        text = duckdb_literal(text, kind)
     return exp.Cast(this=build.text(text), to=_literal_type(kind, text))
 
 
