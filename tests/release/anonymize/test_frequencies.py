@@ -99,3 +99,11 @@ def test_no_keys_have_no_numbers_whatever_bounds_them(bound):
     numbers, count = renumber_keys(np.array([], dtype=np.int64), bound)
     assert (numbers.tolist(), count) == ([], 0)
     assert label_rows([(np.array([], dtype=np.int32), bound)])[1] == 0
+
+
+def test_a_table_that_was_merged_without_codes_can_be_merged_again():
+    """Full-domain search with several criteria met such a table, and ended with an IndexError."""
+    merged = Frequencies(codes=np.empty((0, 2), dtype=np.int32), rows=np.array([2, 3, 4]))
+    again = merged.merge(np.array([0, 1, 0]), 2)
+    assert again.rows.tolist() == [6, 3]
+    assert again.codes.shape == (0, 2)

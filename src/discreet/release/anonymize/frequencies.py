@@ -74,7 +74,8 @@ class Frequencies:
         if self.people is not None:
             people = _distinct_pairs(labels[self.people[0]], self.people[1])
         return Frequencies(
-            codes=self.codes[representative],
+            # A table that was merged at a node of the lattice has no codes of its own.
+            codes=self.codes[representative] if len(self.codes) else self.codes,
             rows=sum_by_label(labels, self.rows, count),
             histograms=tuple(_merge(one, labels, count) for one in self.histograms),
             people=people,
