@@ -85,7 +85,7 @@ def duckdb_literal(text: str, name: str) -> str:
     """
     try:
         if name in _TEMPORAL:
-            return temporal.duckdb_literal(text, name)
+            return temporal.duckdb_moment(text, name)
     except ValueError:
         raise _invalid_input(name) from None
     if name in INTEGERS and _NUMBER.fullmatch(text) and not _INTEGER.fullmatch(text):

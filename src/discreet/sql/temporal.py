@@ -209,13 +209,13 @@ def read_day(found: re.Match[str]) -> date:
     return date(int(found["year"]), int(found["month"]), int(found["day"]))
 
 
-def duckdb_literal(text: str, kind: str) -> str:
+def duckdb_moment(text: str, kind: str) -> str:
     """Return a literal date, time or timestamp as DuckDB reads it.
 
     DuckDB takes the beginning of a text for a date or a time and ignores the rest: 44 BC would be the
     year 44, and ten in the evening ten in the morning.
 
-    >>> duckdb_literal("0044-03-15 BC", "date"), duckdb_literal("0044-03-15 10:00 BC", "timestamp")
+    >>> duckdb_moment("0044-03-15 BC", "date"), duckdb_moment("0044-03-15 10:00 BC", "timestamp")
     ('0044-03-15 (BC)', '0044-03-15 (BC) 10:00')
 
     Raises:
