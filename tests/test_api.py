@@ -24,6 +24,7 @@ from discreet.errors import RiskNotTolerated, WrongUsage
 # Functions that read a table of people, by the same options.
 READERS = (
     *("anonymize", "assess", "attack", "check", "collect", "deidentify", "draft_policy", "open"),
+    "reidentify",
 )
 FUNCTIONS = (*READERS, "budget", "estimate_reports", "load_policy", "open_table", "write_report")
 CLASSES = (

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from discreet.api.collect import CollectedReports, collect, estimate_reports
     from discreet.api.deidentify import deidentify
     from discreet.api.draft import draft_policy
+    from discreet.api.reidentify import reidentify
     from discreet.api.report import write_report
     from discreet.api.serve import RunningServer, serve
     from discreet.engines.connect import open_table
@@ -53,6 +54,7 @@ _HOMES = {
     "open": "discreet.answer.curator",
     "open_table": "discreet.engines.connect",
     "policy": "discreet.policy",
+    "reidentify": "discreet.api.reidentify",
     "serve": "discreet.serve",
     "write_report": "discreet.api.report",
 }
@@ -87,6 +89,7 @@ __all__ = [
     "open",
     "open_table",
     "policy",
+    "reidentify",
     "serve",
     "write_report",
 ]

@@ -225,7 +225,7 @@ def choose_pseudonyms(given: Mapping[str, Collection[str] | None]) -> dict[str, 
     }
     found: dict[str, kinds.Pseudonym] = {}
     for option, kind in wanted.items():
-        for name in given[option] or ():
+        for name in given.get(option) or ():
             if name in found:
                 raise WrongUsage(f"Column '{name}' is named for two pseudonyms. Name it once.")
             found[name] = kind()
