@@ -12,8 +12,8 @@ from discreet.engines.connect import opened_table
 from discreet.engines.engine import Table
 from discreet.engines.scratch import ScratchEngine
 from discreet.errors import InvalidKey, SourceNotFound, WrongUsage
-from discreet.release.deidentify import pseudonyms
 from discreet.release.deidentify.keys import SecretKey
+from discreet.release.deidentify.pseudonyms import undo_pseudonyms
 from discreet.release.deidentify.tokens import TokenMapping, open_tokens
 
 
@@ -94,7 +94,7 @@ def reidentify(  # noqa: PLR0913 -- the options of `deidentify`
         ScratchEngine(opened.engine) as scratch,
     ):
         kept = Table(scratch, opened.relation, opened.columns, opened.label)
-        query = pseudonyms.reidentify(kept, columns, key=key, unit=unit, tokens=book)
+        query = undo_pseudonyms(kept, columns, key=key, unit=unit, tokens=book)
         return to_frame_like(source, scratch.run(query))
 
 

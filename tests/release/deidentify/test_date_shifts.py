@@ -15,7 +15,7 @@ from discreet.errors import UnsuitableValues, WrongUsage
 from discreet.release.deidentify.date_shifts import shifts_of
 from discreet.release.deidentify.keys import SecretKey
 from discreet.release.deidentify.kinds import DateShift, Reversible
-from discreet.release.deidentify.pseudonyms import pseudonymize, reidentify
+from discreet.release.deidentify.pseudonyms import pseudonymize, undo_pseudonyms
 
 KEY, OTHER = SecretKey(bytes(range(32))), SecretKey(bytes(range(1, 33)))
 
@@ -154,5 +154,5 @@ def test_dates_come_back_through_the_pseudonym_of_their_person(engine: DuckDB):
     kinds = {"person": Reversible(), "day": DateShift()}
     done = pseudonymize(opened(engine, table), kinds, key=KEY, unit="person")
     released = opened(engine, engine.run(done.query))
-    found = engine.run(reidentify(released, kinds, key=KEY, unit="person"))
+    found = engine.run(undo_pseudonyms(released, kinds, key=KEY, unit="person"))
     assert found.sort_by("n").to_pylist() == table.to_pylist()

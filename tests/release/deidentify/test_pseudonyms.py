@@ -30,7 +30,7 @@ from discreet.release.deidentify.kinds import (
     RandomToken,
     Reversible,
 )
-from discreet.release.deidentify.pseudonyms import pseudonymize, pseudonyms_of, reidentify
+from discreet.release.deidentify.pseudonyms import pseudonymize, pseudonyms_of, undo_pseudonyms
 from discreet.sql import build
 
 if TYPE_CHECKING:
@@ -212,14 +212,14 @@ def test_a_missing_key_and_a_missing_column_are_reported(engine: DuckDB):
 
 def test_an_irreversible_pseudonym_is_not_reversed(engine: DuckDB):
     with pytest.raises(WrongUsage, match="cannot be reversed"):
-        reidentify(opened(engine, name=["a"]), {"name": KeyedHash()}, key=KEY)
+        undo_pseudonyms(opened(engine, name=["a"]), {"name": KeyedHash()}, key=KEY)
 
 
 @pytest.mark.parametrize("kind", [Reversible(), RandomToken()], ids=lambda kind: kind.name)
 @pytest.mark.parametrize("text", ["Ann", "", "a" * 52, "hvxphae52cux4425kxxusud7rzapaqxx"])
 def test_what_is_no_pseudonym_of_this_key_is_refused(engine: DuckDB, kind: Pseudonym, text: str):
     with pytest.raises(UnsuitableValues, match="1 of 1 values of column 'name' are no pseudonyms"):
-        reidentify(opened(engine, name=[text]), {"name": kind}, key=KEY)
+        undo_pseudonyms(opened(engine, name=[text]), {"name": kind}, key=KEY)
 
 
 def moment(*parts: int) -> dt.datetime:
@@ -299,6 +299,6 @@ def test_every_engine_undoes_them(any_engine: Engine):
         table = opened(scratch, **PEOPLE)
         kept = scratch.keep(pseudonymize(table, kinds, key=KEY, unit="person").query)
         again = Table(scratch, kept, scratch.columns(kept), "release")
-        found = scratch.run(reidentify(again, kinds, key=KEY, unit="person"))
+        found = scratch.run(undo_pseudonyms(again, kinds, key=KEY, unit="person"))
         original = scratch.run(build.select(exp.Star(), source=table.relation))
     assert found.sort_by("n").to_pylist() == original.sort_by("n").to_pylist()

@@ -110,7 +110,7 @@ def pseudonymize(
     )
 
 
-def reidentify(
+def undo_pseudonyms(
     table: Table,
     columns: Mapping[str, Pseudonym],
     *,
