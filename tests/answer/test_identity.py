@@ -458,3 +458,34 @@ def test_a_part_of_the_people_that_pandas_writes_with_its_index_is_the_same_tabl
     people.sample(frac=0.5, random_state=1).to_parquet(folder / "part.parquet")
     whole, part = (accounts(ask(folder / name)) for name in ("people.csv", "part.parquet"))
     assert part == whole
+
+
+def write_twice(people: pd.DataFrame, path: Path) -> None:
+    people.to_csv(path)
+    pd.read_csv(path).to_csv(path)
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        pd.DataFrame.to_csv,
+        write_twice,
+        lambda people, path: people.to_csv(path, sep=";", decimal=",", index=False),
+        lambda people, path: people.to_csv(path, sep=";", decimal=","),
+    ],
+    ids=["index", "index twice", "comma", "index and comma"],
+)
+def test_a_part_of_the_people_as_pandas_writes_it_is_the_same_table(folder: Path, write) -> None:
+    people = pd.DataFrame({"age": range(200), "wage": [1000 + n / 8 for n in range(200)]})
+    people.to_csv(folder / "people.csv", index=False)
+    write(people.sample(frac=0.5, random_state=1), folder / "part.csv")
+    whole, part = (accounts(ask(folder / name)) for name in ("people.csv", "part.csv"))
+    assert part == whole
+
+
+def test_columns_that_are_all_without_a_name_distinguish_tables(folder: Path) -> None:
+    for name, start in (("one.csv", 0), ("other.csv", 1000)):
+        rows = "".join(f"{n},{n * 2}\n" for n in range(start, start + 200))
+        (folder / name).write_text("column1,column2\n" + rows)
+    one, other = (accounts(ask(folder / name)) for name in ("one.csv", "other.csv"))
+    assert one != other

@@ -225,6 +225,7 @@ def test_faults_name_the_file_and_with_several_tables_the_table(tmp_path: Path) 
         ("{role: sensitive, values: []}", "'values' must not be empty"),
         ("{role: sensitive, values: [{a: b}]}", "'values' must be plain text, not keys"),
         ("{role: sensitive, references: patients}", "'references' must be written table.column"),
+        ("{role: sensitive, kind: date, format: foo}", "'format' must be the form of a date"),
         (
             "{role: sensitive, references: tt.c}",
             "references table 'tt', which is not in the policy",
@@ -271,6 +272,21 @@ def test_faults_name_the_file_and_with_several_tables_the_table(tmp_path: Path) 
 def test_a_fault_of_a_column_is_reported_with_its_line(column: str, fault: str) -> None:
     (found,) = column_faults(column)
     assert found.startswith("policy:4: column 'c': ")
+    assert fault in found
+
+
+@pytest.mark.parametrize(
+    ("key", "fault"),
+    [
+        ("id: x", "'id' must be 4 to 80 characters (a-z, A-Z, 0-9, '-', '_')"),
+        ("id: clinic/visits", "that begin with a letter or digit, not 'clinic/visits'"),
+        ("reading: {encoding: ascii}", "'encoding' must be utf-8, utf-16 or latin-1, not 'ascii'"),
+    ],
+)
+def test_a_text_that_does_not_match_its_pattern_is_reported_with_its_form(
+    key: str, fault: str
+) -> None:
+    (found,) = faults(f"tables:\n  t:\n    {key}\n    columns:\n      c: sensitive\n")
     assert fault in found
 
 

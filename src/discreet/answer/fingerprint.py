@@ -26,12 +26,15 @@ SAME_TABLE_SHARE = (
 )
 _DIGITS = 16  # of a hash, in hexadecimal
 _NUMBER = r"^[+-]?([0-9]{1,15}([.][0-9]*)?|[.][0-9]+)(e[+-]?[0-9]{1,2})?$"
+_COMMA_NUMBER = r"^[+-]?[0-9]{1,15},[0-9]+(e[+-]?[0-9]{1,2})?$"
 _FAR_NUMBER = r"^[+-]?([0-9]{16,}[.][0-9]*|[0-9.]+e[+]?[0-9]+|nan|inf|infinity)$"
 _ISO_DAY, _LOCAL_DAY = r"[0-9]{4}[-/.][0-9]{2}[-/.][0-9]{2}", r"[0-9]{2}[-/.][0-9]{2}[-/.][0-9]{4}"
 _MINUTES = "[0-9]{2}:[0-9]{2}"
 _MIDNIGHT = " 00:00:00"
-# Pandas writes the index of a frame that was filtered or sorted as a column of this name.
-_PANDAS_INDEX = re.compile(r"__index_level_\d+__")
+# Pandas writes the index of a frame as a column of such a name, or of none, and reads the latter as
+# 'Unnamed: 0'.
+_PANDAS_INDEX = re.compile(r"__index_level_\d+__|Unnamed: 0(\.\d+)?")
+_UNNAMED = "column{}"  # a column without a name, by its place from 1
 _FAR = 10**15  # beyond it, doubles are no whole numbers
 
 
@@ -69,12 +72,17 @@ def take_sample(
     # Columns that no policy declares also distinguish rows, and what it declares changes none.
     with nullcontext(table.relation) if table.cells is None else table.cells() as relation:
         every = table.columns if table.cells is None else table.engine.columns(relation)
-        columns = [
-            column
-            for column in every
-            if column.name not in without and not _PANDAS_INDEX.fullmatch(column.name)
-        ]
+        columns = _without_index([one for one in every if one.name not in without])
         return _sample_batches(table.engine.stream(_query(relation, columns, key.hex())), known)
+
+
+def _without_index(columns: Sequence[Column]) -> Sequence[Column]:
+    """Return the columns without the index of a frame of pandas, which names alone show."""
+    first, second = (_UNNAMED.format(place) for place in (1, 2))
+    names = [column.name for column in columns]
+    is_indexed = first in names[:1] and second not in names[1:2]
+    rest = [column for column in columns[is_indexed:] if not _PANDAS_INDEX.fullmatch(column.name)]
+    return rest or columns
 
 
 def _sample_batches(batches: Iterable[Any], known: Sequence[Sample]) -> tuple[Sample, list[float]]:
@@ -178,10 +186,13 @@ def _plain_text(column: Column) -> exp.Expr:
 def _text_form(text: exp.Expr) -> exp.Expr:
     """Return a text as the number, day, time or moment that it writes; any other text as it is."""
     number = exp.TryCast(this=text.copy(), to=exp.DataType.build("DOUBLE"))
+    pointed = exp.Replace(this=text.copy(), expression=build.text(","), replacement=build.text("."))
+    comma = exp.TryCast(this=pointed, to=exp.DataType.build("DOUBLE"))
     minutes, seconds = _take_characters(text, 12, 5), _take_characters(text, 12, 8)
     day, zero = _concatenate_texts(_iso_day(text), build.text(" ")), build.text(":00")
     forms = {
         _NUMBER: _number_text(number, build.text("far")),
+        _COMMA_NUMBER: _number_text(comma, build.text("far")),
         _FAR_NUMBER: build.text("far"),
         rf"^{_ISO_DAY}[t ]{_MINUTES}:[0-9]{{2}}": _without_midnight(
             _concatenate_texts(day, seconds)

@@ -110,7 +110,8 @@ def _error_sentence(error: ErrorDetails) -> str:
             )
         case kind:
             template = _TEMPLATES.get(kind, "'{key}' is not valid here.")
-            return template.format(key=key, shown=_describe_input(error), **context)
+            form = _FORMS.get(key, f"match {context.get('pattern')}")
+            return template.format(key=key, shown=_describe_input(error), form=form, **context)
 
 
 def _unknown_key(key: str, place: Place) -> str:
@@ -127,6 +128,12 @@ _NO_MAPPING = "'{key}' must hold keys and values, not {shown}."
 _NO_LIST = "'{key}' must be a list in [ ], not {shown}."
 _NO_PAIR = "'{key}' needs two numbers: [lower, upper]."
 _EMPTY = "'{key}' must not be empty."
+_FORMS = {
+    "id": "be 4 to 80 characters (a-z, A-Z, 0-9, '-', '_') that begin with a letter or digit",
+    "references": "be written table.column",
+    "encoding": "be utf-8, utf-16 or latin-1",
+    "format": "be the form of a date, such as '%d/%m/%Y'",
+}
 _TEMPLATES = {
     "missing": _NO_PAIR,  # the second of two bounds; a missing key is reported above
     "too_long": _NO_PAIR,
@@ -143,9 +150,9 @@ _TEMPLATES = {
     "list_type": _NO_LIST,
     "tuple_type": _NO_LIST,
     "string_type": "'{key}' must be plain text, not {shown}.",
+    "string_pattern_mismatch": "'{key}' must {form}, not {shown}.",
     "string_too_short": _EMPTY,
     "too_short": _EMPTY,
-    "string_pattern_mismatch": "'{key}' must be written table.column, not {shown}.",
     "greater_than_equal": "'{key}' must be at least {ge:g}, not {shown}.",
     "greater_than": "'{key}' must be more than {gt:g}, not {shown}.",
     "less_than": "'{key}' must be less than {lt:g}, not {shown}.",
