@@ -20,7 +20,7 @@ import pytest
 from pyarrow import feather, parquet
 from sqlglot import exp
 
-from discreet.engines.connect import list_tables, open_table, open_tables
+from discreet.engines.connect import list_tables, open_table
 from discreet.engines.duckdb import DuckDB
 from discreet.errors import (
     DuplicateColumns,
@@ -250,9 +250,6 @@ def test_a_table_of_a_database_must_be_named_when_there_are_several(tmp_path: Pa
     with pytest.raises(SourceNotFound, match="Did you mean 'people'"):
         open_table(path, table="peopel")
     assert cells(open_table(path, table="s.visits")) == {"n": [1]}
-    opened = open_tables(path)
-    assert [len(table.columns) for table in opened] == [1, 1, 1]
-    assert len({id(table.engine) for table in opened}) == 1
 
 
 def test_a_database_is_not_changed(tmp_path: Path) -> None:

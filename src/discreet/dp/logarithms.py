@@ -34,11 +34,6 @@ def log_above(ratio: Fraction, *, places: int = PLACES) -> Fraction:
     return Fraction(above.quantize(Decimal(1).scaleb(-places), context=wide))
 
 
-def log_below(ratio: Fraction, *, places: int = PLACES) -> Fraction:
-    """Return the greatest multiple of 10^-`places` that is known to be no more than ln `ratio`."""
-    return -log_above(1 / ratio, places=places) if ratio > 0 else log_above(ratio)
-
-
 def exp_above(exponent: Fraction) -> Fraction:
     """Return a fraction no less than e^`exponent`, and not more than 10^-50 of it away.
 

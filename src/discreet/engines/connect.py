@@ -179,18 +179,6 @@ def holds_tables(source: object) -> bool:
     return files.file_format(files.find_files(text)[0]).tables is not None
 
 
-def open_tables(
-    source: str | Path, *, engine: Engine | None = None, memory_limit: str | None = None
-) -> list[Table]:
-    """Return every table of a source on one engine: all of a database, or the one of a file."""
-    names = list_tables(source)
-    if not names:
-        return [open_table(source, engine=engine, memory_limit=memory_limit)]
-    first = open_table(source, table=names[0], engine=engine, memory_limit=memory_limit)
-    rest = [open_table(source, table=name, engine=first.engine) for name in names[1:]]
-    return [first, *rest]
-
-
 def _move_table(table: Table, engine: Engine) -> Table:
     """Return `table` streamed to another engine; its first engine is closed."""
     columns = [build.column(column.name) for column in table.columns]

@@ -7,14 +7,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 from sqlglot import exp
-from tests.guard.levels.world import employees, relation
+from tests.guard.levels.world import employees
 
 from discreet.errors import StatementFailed
 from discreet.guard.access.authority import RelationColumn
 from discreet.guard.levels.physical import (
     convert_to_multilevel,
-    create_entity_index,
-    create_physical_table,
     multilevel_relation,
     physical_columns,
     system_columns,
@@ -86,15 +84,3 @@ def test_rows_of_a_plain_table_are_at_the_bottom(found: Callable[..., World]):
     world.relations[plain.key] = multilevel_relation(plain)
     assert world.show("S") == {"Smith U | 40000 U | - S | S"}
     assert world.stored() == {("Smith", 0, 40000, 0, None, 0)}
-
-
-def test_a_table_can_be_made_empty(found: Callable[..., World]):
-    world = found()
-    plain = relation("staff", {"id": "integer", "pay": "numeric(8,2)", "born": "date"})
-    outer = ("guarded",) if world.database.name == "duckdb" else ()
-    made = multilevel_relation(replace(plain, physical=(*outer, "public", "staff")))
-    world.connection.execute(create_physical_table(made, dialect=world.connection.dialect))
-    world.connection.execute(create_entity_index(made))
-    world.relations[made.key] = made
-    assert world.run("C", "INSERT INTO staff VALUES (1, 10.50, '2000-01-02')") == 1
-    assert world.show("C", "staff") == {"1 C | 10.50 C | 2000-01-02 C | C"}

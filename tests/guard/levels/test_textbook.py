@@ -146,5 +146,5 @@ def test_bell_lapadula_says_who_may_read_and_who_may_write(
     people = {"Alice": "Secret", "Trent": "Top Secret", "Bob": "Classified"}
     cleared = {name: lattice.label(clearance) for name, clearance in people.items()}
     of = lattice.label(label)
-    assert {name for name, c in cleared.items() if lattice.can_read(c, of)} == readers
-    assert {name for name, c in cleared.items() if lattice.can_write(c, of)} == writers
+    assert {name for name, c in cleared.items() if lattice.dominates(c, of)} == readers
+    assert {name for name, c in cleared.items() if lattice.dominates(of, c)} == writers

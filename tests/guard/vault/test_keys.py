@@ -21,7 +21,7 @@ from discreet.guard.vault.keys import (
     rewrap_keys,
     rotate_key,
 )
-from discreet.guard.vault.session_keys import UnlockedKeys, opened_keys
+from discreet.guard.vault.session_keys import UnlockedKeys
 from discreet.guard.vault.wrapping import (
     WrappingKey,
     derive_subkey,
@@ -296,7 +296,7 @@ def test_a_key_of_the_server_opens_by_itself_and_closes_when_it_is_destroyed(
     documents: ControlStore, server: WrappingKey, key: OpenKey
 ):
     session = UnlockedKeys(documents, server)
-    assert opened_keys(session, {"sin": SIN})["sin"].is_open
+    assert session.require(SIN).is_open
     destroy_key(documents, SIN, act=ACT)
     session.refresh()
     with pytest.raises(StatementFailed):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 
 from sqlglot import exp
@@ -145,8 +145,3 @@ def map_domain(
     """Return the public values after `change`, each once."""
     values = value_domain(typed)
     return None if values is None else tuple(dict.fromkeys(change(value) for value in values))
-
-
-def with_tree(typed: TypedExpression, tree: exp.Expr) -> TypedExpression:
-    """Return what is known of `typed`, written another way."""
-    return replace(typed, tree=tree)

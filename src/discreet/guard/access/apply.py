@@ -98,14 +98,6 @@ def _dispatch_statement(change: AuthorityChange, statement: Statement) -> Author
     return step(change, statement)
 
 
-def is_applicable(statement: Statement) -> bool:
-    """Whether `apply` accepts a statement: whether it changes the authority."""
-    return (
-        isinstance(statement, (objects.AlterOwner, objects.CreateTable, objects.CreateView))
-        or type(statement) in _STEPS
-    )
-
-
 def _grant_system(change: AuthorityChange, statement: rights.GrantSystem) -> AuthorityChange:
     """The seed's GRANT CREATE USER | CREATE TABLE as PostgreSQL's attribute and privilege."""
     if statement.right == "create table":

@@ -8,7 +8,6 @@ on it, as a constraint would fail because of cells that the writer may not see.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import replace
 
 from sqlglot import exp
@@ -16,7 +15,6 @@ from sqlglot import exp
 from discreet.engines.render import drop_table
 from discreet.errors import StatementFailed
 from discreet.guard.access.authority import Relation, RelationColumn
-from discreet.guard.integrity.create import engine_column_type
 from discreet.guard.levels.lattice import BOTTOM
 from discreet.sql import build
 
@@ -65,32 +63,6 @@ def multilevel_relation(relation: Relation) -> Relation:
     return replace(relation, multilevel=True, physical=(*outer, f"{PREFIX}{last}"))
 
 
-def create_physical_table(relation: Relation, *, dialect: str) -> exp.Create:
-    """Return the statement that creates the physical table of `relation`, empty.
-
-    Raises:
-        StatementFailed: As `multilevel_relation` does.
-    """
-    _check(relation)
-    definitions = list(_column_definitions(relation, dialect))
-    return exp.Create(
-        this=exp.Schema(this=physical_table(relation), expressions=definitions), kind="TABLE"
-    )
-
-
-def create_entity_index(relation: Relation) -> exp.Create:
-    """Return the statement that creates an index on entities; useful on PostgreSQL only."""
-    keys = [build.column(name) for name in relation.primary_key]
-    name = f"{relation.physical[-1]}_entity"
-    params = exp.IndexParameters(columns=[exp.Ordered(this=key) for key in keys])
-    return exp.Create(
-        this=exp.Index(
-            this=exp.to_identifier(name, quoted=True), table=physical_table(relation), params=params
-        ),
-        kind="INDEX",
-    )
-
-
 def convert_to_multilevel(relation: Relation, bottom: int = BOTTOM) -> list[exp.Expr]:
     """Return the statements that move a plain table into multi-level form, all cells at `bottom`.
 
@@ -131,25 +103,6 @@ def insert_target(relation: Relation) -> exp.Schema:
 def same_entity(relation: Relation, left: str, right: str) -> exp.Expr:
     """Return the condition that two rows are of one entity: the same key, at the same label."""
     return build.same((*relation.primary_key, KEY_LABEL), left, right)
-
-
-def _column_definitions(relation: Relation, dialect: str) -> Iterator[exp.ColumnDef]:
-    by_name = {column.name: column for column in relation.columns}
-    label = exp.DataType.build("BIGINT")
-    yield _define_column(TID, label.copy(), required=True)
-    for name in relation.primary_key:
-        yield _define_column(name, engine_column_type(by_name[name], dialect), required=True)
-    yield _define_column(KEY_LABEL, label.copy(), required=True)
-    for column in attributes(relation):
-        yield _define_column(column.name, engine_column_type(column, dialect), required=False)
-        yield _define_column(label_column(column.name), label.copy(), required=True)
-
-
-def _define_column(name: str, kind: exp.DataType, *, required: bool) -> exp.ColumnDef:
-    constraints = [exp.ColumnConstraint(kind=exp.NotNullColumnConstraint())] if required else []
-    return exp.ColumnDef(
-        this=exp.to_identifier(name, quoted=True), kind=kind, constraints=constraints
-    )
 
 
 def _check(relation: Relation) -> None:

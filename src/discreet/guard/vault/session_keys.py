@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from types import TracebackType
 from typing import TYPE_CHECKING
 
@@ -127,8 +126,3 @@ def locked_key_failure(key_id: str) -> StatementFailed:
         f'the key "{key_id}" is locked in this session',
         hint=f"Unlock it: SELECT discreet_unlock('{key_id}', $1)",
     )
-
-
-def opened_keys(unlocked: UnlockedKeys, columns: Mapping[str, str]) -> dict[str, OpenKey]:
-    """Return the open keys of encrypted columns by column, all of them or an error."""
-    return {column: unlocked.require(key_id) for column, key_id in columns.items()}
