@@ -109,9 +109,10 @@ def _require_authentic(stores: ServerStores, vault: SessionVault) -> None:
     if vault.seal is not None:
         stores.journal.authenticate(vault.seal)
         stores.ledger.authenticate(vault.seal)
-    stores.journal.require_end()
+    key = load_public_key(settings.place("keys/journal.pub"))
+    stores.journal.require_end(key=key)
     stores.ledger.verify()
-    refuse_behind(stores, key=load_public_key(settings.place("keys/journal.pub")))
+    refuse_behind(stores, key=key)
     if vault.seal is not None:
         require_accepted(stores.control, settings)
 

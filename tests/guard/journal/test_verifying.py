@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
+from discreet.errors import JournalBroken
 from discreet.guard.journal import Event, Journal
 from discreet.guard.journal.verifying import JournalVerification, verify_journal
 
@@ -213,3 +214,18 @@ def test_a_damaged_file_is_not_whole(filled: Path, key: Ed25519PrivateKey):
     content[8192:12288] = bytes(4096)
     filled.write_bytes(content)
     assert not verify_journal(journal, public_key=key.public_key()).is_whole
+
+
+@pytest.mark.parametrize("is_forged", [True, False], ids=["forged", "removed"])
+def test_checkpoints_that_were_forged_or_removed_hide_no_change_at_the_end(
+    filled: Path, key: Ed25519PrivateKey, is_forged: bool
+):
+    run(filled, "DELETE FROM discreet_checkpoint WHERE size > 11")
+    if is_forged:
+        journal = Journal(filled, signing_key=Ed25519PrivateKey.generate(), origin="test")
+        assert journal.checkpoint() is not None
+        journal.close()
+    Journal(filled).require_end(key=key.public_key())
+    run(filled, "UPDATE discreet_event SET body = replace(body, '{', '{ ') WHERE sequence = 23")
+    with pytest.raises(JournalBroken, match="entry 23 is missing or was changed"):
+        Journal(filled).require_end(key=key.public_key())

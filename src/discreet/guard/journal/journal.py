@@ -14,6 +14,7 @@ from discreet.errors import JournalBroken
 from discreet.guard.journal import chain
 from discreet.guard.journal.audit_policy import AuditPolicy
 from discreet.guard.journal.canonical import canonical
+from discreet.guard.journal.checkpoints import is_signed
 from discreet.guard.journal.merkle import MerkleTree, leaf_hash
 from discreet.guard.journal.schema import SCHEMA, entry, head
 from discreet.guard.journal.search import read_event
@@ -22,7 +23,10 @@ from discreet.guard.journal.writer import Writer
 from discreet.stores import AuthenticatedStore, StoreHead
 
 if TYPE_CHECKING:
-    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import (
+        Ed25519PrivateKey,
+        Ed25519PublicKey,
+    )
 
     from discreet.guard.journal.checkpoints import Checkpoint
     from discreet.guard.journal.event import Event
@@ -96,14 +100,16 @@ class Journal(AuthenticatedStore):
 
         return head.identity == self.identity and self._store.read(work)
 
-    def require_end(self) -> None:
+    def require_end(self, *, key: Ed25519PublicKey | None = None) -> None:
         """Refuse a journal whose entries since its last checkpoint do not match its end.
+
+        With `key`, only checkpoints that it signed count.
 
         Raises:
             JournalBroken: some are missing, or were changed.
         """
         with self.snapshot() as connection:
-            _require_end(connection)
+            _require_end(connection, key)
 
     def record(self, event: Event) -> int:
         """Append `event` and return its number; it is durable then.
@@ -191,7 +197,7 @@ def journal_broken(what: str) -> JournalBroken:
     )
 
 
-def _require_end(connection: Connection) -> None:
+def _require_end(connection: Connection, key: Ed25519PublicKey | None) -> None:
     """Refuse a journal whose last entries do not match its end.
 
     Only entries after the last checkpoint are checked: `verify_journal` checks all.
@@ -200,15 +206,15 @@ def _require_end(connection: Connection) -> None:
         JournalBroken: some are missing, or were changed.
     """
     ends = chain.ends(connection)
-    signed = [found for found in stored_checkpoints(connection) if found.size >= ends.first.size]
-    size, digest = (
-        (ends.first.size, ends.first.hash)
-        if not signed
-        else (
-            signed[-1].size,
-            signed[-1].hash,
-        )
+    newest = next(
+        (
+            found
+            for found in reversed(stored_checkpoints(connection))
+            if found.size >= ends.first.size and (key is None or is_signed(found, key))
+        ),
+        ends.first,
     )
+    size, digest = newest.size, newest.hash
     for sequence, body, written in chain.read_entries(connection, after=size):
         size, digest = size + 1, chain.chain_hash(digest, body.encode())
         if (sequence, written) != (size, digest):
