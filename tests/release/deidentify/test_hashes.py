@@ -7,12 +7,11 @@ import hashlib
 import pyarrow as pa
 import pytest
 
-from discreet.attacks.hashes.hashes import count_guesses, is_hash
+from discreet.attacks.hashes.hashes import count_guesses
 from discreet.engines.duckdb import DuckDB
 from discreet.engines.engine import Table
-from discreet.errors import UnkeyedHash, WrongUsage
+from discreet.errors import UnkeyedHash
 from discreet.release.deidentify.hashes import refuse_unkeyed_hash
-from discreet.release.deidentify.kinds import KINDS, KeyedHash, read_pseudonym
 
 
 def test_medallions_and_licences_take_as_many_guesses_as_the_seeds_say():
@@ -21,26 +20,9 @@ def test_medallions_and_licences_take_as_many_guesses_as_the_seeds_say():
     assert count_guesses(pa.array([], pa.string())) == 0
 
 
-@pytest.mark.parametrize(
-    "name",
-    ["md5", "MD5", "sha1", "sha256", "SHA-256", "sha512_256", "blake2b", "crc32", "sha3-512"],
-)
-def test_hashes_are_known_by_name_and_refused(name: str):
-    assert is_hash(name)
+def test_a_hash_without_a_key_is_refused():
     with pytest.raises(UnkeyedHash, match="without a key is no pseudonym"):
-        read_pseudonym(name)
-
-
-@pytest.mark.parametrize("name", sorted(KINDS))
-def test_no_kind_of_pseudonym_is_taken_for_a_hash(name: str):
-    assert not is_hash(name)
-    assert read_pseudonym(f"{name}:patients").domain == "patients"
-
-
-def test_a_kind_that_does_not_exist_is_refused_with_a_guess():
-    with pytest.raises(WrongUsage, match="Did you mean 'token'"):
-        read_pseudonym("tokens")
-    assert read_pseudonym("keyed") == KeyedHash()
+        refuse_unkeyed_hash("sha256")
 
 
 def test_the_refusal_names_the_column_and_how_many_guesses_undo_it():

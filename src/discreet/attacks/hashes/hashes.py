@@ -18,7 +18,6 @@ from discreet.errors import WrongUsage, did_you_mean
 from discreet.policy.hierarchies.values import text_of
 
 GUESSES_PER_SECOND = 1_000_000  # one core of a laptop; graphics cards try thousands more
-_ALSO_HASHES = {"crc32", "adler32", "murmur", "murmur3", "xxhash", "fnv", "hash"}
 _UNITS = (("year", 31_557_600), ("day", 86_400), ("hour", 3600), ("minute", 60), ("second", 1))
 
 # Bits by name; the first of a length is tried first.
@@ -66,13 +65,6 @@ class Digests:
     def usual_hashes(self) -> tuple[str, ...]:
         """Those of them that most people would have taken."""
         return tuple(name for name in self.hashes if name in _ON_ENGINE) or self.hashes[:1]
-
-
-def is_hash(name: str) -> bool:
-    """Return whether `name` names a hash without a key: sha256, SHA-256, md5."""
-    plain = _normalize_hash_name(name)
-    known = {_normalize_hash_name(each) for each in hashlib.algorithms_available} | _ALSO_HASHES
-    return plain in known or plain.startswith(("sha", "md5", "blake"))
 
 
 def read_hash(name: str) -> str:

@@ -6,9 +6,7 @@ import dataclasses
 from dataclasses import dataclass
 from typing import Any, ClassVar, TypeAlias
 
-from discreet.attacks.hashes.hashes import is_hash
-from discreet.errors import WrongUsage, did_you_mean
-from discreet.release.deidentify.hashes import refuse_unkeyed_hash
+from discreet.errors import WrongUsage
 
 
 def _require_bits(bits: int) -> None:
@@ -89,23 +87,6 @@ class DateShift:
 
 
 Pseudonym: TypeAlias = KeyedHash | Reversible | FormatPreserving | RandomToken | DateShift
-KINDS: dict[str, type[Pseudonym]] = {
-    kind.name: kind for kind in (KeyedHash, Reversible, FormatPreserving, RandomToken, DateShift)
-}
-
-
-def read_pseudonym(text: str) -> Pseudonym:
-    """Return the pseudonym that `KIND` or `KIND:DOMAIN` names; a plain hash is refused.
-
-    >>> read_pseudonym("keyed:patients")
-    KeyedHash(domain='patients', bits=128)
-    """
-    name, _, domain = text.partition(":")
-    if is_hash(name):
-        refuse_unkeyed_hash(name)
-    if name not in KINDS:
-        raise WrongUsage(f"'{name}' is no kind of pseudonym.{did_you_mean(name, KINDS)}")
-    return KINDS[name](domain=domain)
 
 
 def describe_pseudonym(pseudonym: Pseudonym) -> dict[str, Any]:
