@@ -18,7 +18,9 @@ from discreet import registry
 from discreet.answer.fingerprint import take_sample
 from discreet.cli.command import cli
 from discreet.engines.connect import list_tables, open_table
+from discreet.engines.duckdb import DuckDB
 from discreet.engines.engine import DeclaredColumn, DeclaredSchema, Kind
+from discreet.engines.files import open_file
 from discreet.errors import BrokenExtension, DiscreetError, OutputRefused, UnreadableSource
 from discreet.policy.load import parse_policy
 from discreet.registry import FORMATS, FormatSpec
@@ -209,6 +211,19 @@ def test_the_message_of_a_reader_is_withheld(install, tmp_path: Path, name: str)
     (tmp_path / f"{name}.tilde").write_text("any")
     with pytest.raises(UnreadableSource, match="cannot be read as Tilde") as raised:
         open_table(tmp_path / f"{name}.tilde")
+    assert "Alice" not in repr(raised.value)
+
+
+def test_the_rows_of_a_format_with_types_are_read_by_the_first_question(
+    install, tmp_path: Path
+) -> None:
+    install("failing", FAILING.replace("write=write)", "write=write, typed=True)"))
+    (tmp_path / "late.tilde").write_text("any")
+    engine = DuckDB(looks_at_rows=False)
+    opened = open_file(str(tmp_path / "late.tilde"), engine=engine)
+    assert [column.name for column in opened.columns] == ["age"]
+    with pytest.raises(UnreadableSource, match="cannot be read as Tilde") as raised:
+        engine.run(build.select(build.column("age"), source=opened.relation))
     assert "Alice" not in repr(raised.value)
 
 

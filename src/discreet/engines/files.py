@@ -30,6 +30,7 @@ from discreet.errors import (
     did_you_mean,
 )
 from discreet.registry import FORMATS, FormatSpec, find_format
+from discreet.sql import build
 
 STANDARD_INPUT = "-"
 _PACKED = (".gz", ".zst")
@@ -152,12 +153,25 @@ def _open_arrow(
         return request.defer(
             columns, lambda: _load_arrow(_read_arrow(request, spec), request, spec)
         )
+    if spec.typed and not request.engine.looks_at_rows:
+        return _defer_typed(reader, request, spec)
     loaded = _load_arrow(reader, request, spec)
     if spec.typed:
         return loaded
     guesses = guess_types(loaded, names, engine=request.engine)
     kept, found = store_converted(loaded, guesses, engine=request.engine)
     return kept, DeclaredSchema(found, request.delimiter, request.encoding)
+
+
+def _defer_typed(reader: ArrowReader, request: FileRequest, spec: FormatSpec) -> exp.Table:
+    """Return a table whose rows are read by the first query: no row decides whether it opens."""
+    empty = request.engine.register(reader.schema.empty_table())
+    return request.engine.defer_rows(
+        build.select(exp.Star(), source=empty),
+        lambda: build.select(
+            exp.Star(), source=_load_arrow(_read_arrow(request, spec), request, spec)
+        ),
+    )
 
 
 def _load_arrow(reader: ArrowReader, request: FileRequest, spec: FormatSpec) -> exp.Table:
