@@ -10,6 +10,7 @@ import discreet
 from discreet import policy
 from discreet.errors import InvalidPolicy, OutputRefused
 from discreet.policy import model
+from discreet.registry import CRITERIA
 
 
 def make(*criteria: model.Criterion) -> policy.Policy:
@@ -28,7 +29,7 @@ def test_every_listed_name_is_there():
 
 
 def test_every_criterion_and_step_is_listed():
-    kinds = (*model.CRITERIA.values(), *model.STEPS.values())
+    kinds = (*(spec.criterion for spec in CRITERIA.own()), *model.STEPS.values())
     assert [kind.__name__ for kind in kinds if kind.__name__ not in policy.__all__] == []
 
 

@@ -135,25 +135,29 @@ class DuckDB:
         threads: int | None = None,
         looks_at_rows: bool = True,
     ) -> None:
-        # Whether the rows of a table may decide how its columns are shown, and whether reading them
-        # fails: not for questions.
-        self._looks_at_rows = looks_at_rows
-        # Spilled data are cell values: only its owner can read the folder, which is deleted.
-        self._folder = tempfile.TemporaryDirectory(prefix="discreet-", ignore_cleanup_errors=True)
+        self._set_up(looks_at_rows=looks_at_rows)
         settings: dict[str, Any] = {"temp_directory": self._folder.name}
         if memory_limit is not None:
             settings |= _memory_settings(memory_limit)
         if threads is not None:
             settings["threads"] = threads
         self._connection = connect_in_memory(settings)
+        self._set(self._connection, "TimeZone", build.text("UTC"))
+        self._set(self._connection, "enable_progress_bar", exp.false())
+
+    def _set_up(self, *, looks_at_rows: bool) -> None:
+        """Begin with nothing registered; a connection is made afterwards."""
+        # Whether the rows of a table may decide how its columns are shown, and whether reading them
+        # fails: not for questions.
+        self._looks_at_rows = looks_at_rows
+        # Spilled data are cell values: only its owner can read the folder, which is deleted.
+        self._folder = tempfile.TemporaryDirectory(prefix="discreet-", ignore_cleanup_errors=True)
         self._registered: dict[str, object] = {}
         self._count = 0
         self.attached: dict[str, str] = {}  # database files by path
         self._views: dict[str, set[str]] = {}  # what each view reads
         self._deferred: dict[str, Callable[[], None]] = {}  # what reads a table's rows
         self._readers: dict[str, Callable[[], ArrowReader]] = {}  # what reads views DuckDB fails on
-        self._set(self._connection, "TimeZone", build.text("UTC"))
-        self._set(self._connection, "enable_progress_bar", exp.false())
 
     @property
     def file_engine(self) -> Self:

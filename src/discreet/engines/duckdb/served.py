@@ -255,14 +255,9 @@ class DuckDBReader(DuckDB):
     """DuckDB within an instance that is locked already; kept tables never reach the served file."""
 
     def __init__(self, connect: Callable[[], duckdb.DuckDBPyConnection]) -> None:
-        self._folder = tempfile.TemporaryDirectory(prefix="discreet-", ignore_cleanup_errors=True)
+        self._set_up(looks_at_rows=False)
         self._connect = connect
         self._connection = call_duckdb(connect)
-        self._registered: dict[str, object] = {}
-        self._deferred: dict[str, Callable[[], None]] = {}
-        self._looks_at_rows = False
-        self._count = 0
-        self.attached: dict[str, str] = {}
         # Readers share one catalog in memory: each has its own schema there.
         self._schema = exp.Table(
             this=exp.to_identifier(f"reader_{secrets.token_hex(8)}", quoted=True),
