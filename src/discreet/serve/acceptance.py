@@ -28,9 +28,11 @@ def accept_stores(
         LedgerFailed: the ledger is inconsistent, so it cannot be accepted.
         JournalBroken: entries of the journal are missing or were changed.
     """
+    place = stores.settings.place("keys/journal.pub")
+    public = load_public_key(place) if place.is_file() else None
     stores.ledger.verify()
-    stores.journal.require_end()
-    doubtful = set(_stores_behind(stores))
+    stores.journal.require_end(key=public)
+    doubtful = set(stores.behind(key=public))
     seal = _accept_control(stores, key, act=act, doubtful=doubtful)
     if seal is not None:
         _accept_others(stores, seal, doubtful)
@@ -53,11 +55,6 @@ def settle_heads(stores: ServerStores, event: Event) -> None:
     stores.accept()
     stores.journal.record(replace(event, heads=stores.heads()))
     stores.pin()
-
-
-def _stores_behind(stores: ServerStores) -> list[str]:
-    public = stores.settings.place("keys/journal.pub")
-    return list(stores.behind(key=load_public_key(public) if public.is_file() else None))
 
 
 def _accept_control(
