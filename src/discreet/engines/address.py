@@ -18,9 +18,11 @@ def without_password(place: str) -> str:
     if "://" not in place.partition("?")[0]:
         return place
     address, _ = take_parameter(place, "password")
-    parts = urlsplit(address)
-    user, at, host = parts.netloc.rpartition("@")
-    return urlunsplit(parts._replace(netloc=user.partition(":")[0] + at + host))
+    scheme, separator, rest = address.partition("://")
+    # A password may hold `@` and `/` as they are: it ends at the last `@` before the parameters.
+    location, mark, parameters = rest.partition("?")
+    user, at, host = location.rpartition("@")
+    return scheme + separator + user.partition(":")[0] + at + host + mark + parameters
 
 
 def take_parameter(url: str, key: str) -> tuple[str, str | None]:

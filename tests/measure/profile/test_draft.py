@@ -147,6 +147,7 @@ def test_any_value_survives_every_yaml_reader(value: str) -> None:
     "url",
     [
         "postgresql://anna:secret@db.example.org/clinic?table=patients",
+        "postgresql://anna:se@secret@db.example.org/clinic?table=patients",
         "postgresql://anna@db.example.org/clinic?password=secret&table=patients",
         "postgresql://anna@db.example.org/clinic?table=patients&password=secret",
         "postgresql://anna:sec/ret@db.example.org/clinic?table=patients",

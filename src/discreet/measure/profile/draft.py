@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
+from discreet.engines.address import without_password
 from discreet.engines.declared_schema import KIND_NAMES, declared_kind
 from discreet.engines.engine import DeclaredColumn, Table
 from discreet.errors import WrongUsage
@@ -100,7 +101,7 @@ def _table_draft(
     drafted = unit.column if unit else None if doubts else ROW
     return TableDraft(
         name=item.name,
-        source=_without_password(source),
+        source=without_password(source),
         rows=max((counts.rows for counts in item.counts), default=0),
         unit=drafted,
         unit_reason=unit.reason if unit else _unit_reason(doubts),
@@ -201,9 +202,3 @@ def _distinct_names(names: Sequence[str]) -> list[str]:
             number, candidate = number + 1, f"{name}_{number}"
         taken.append(candidate)
     return taken
-
-
-def _without_password(source: str) -> str:
-    """Return a URL without its password: a policy is read by many."""
-    bare = re.sub(r"^(\w+://[^:/@]*):[^@]*@", r"\1@", source)
-    return re.sub(r"(?<=[?&])password=[^&]*&?", "", bare) if "://" in bare else bare
