@@ -113,7 +113,7 @@ PROSE = (".py", ".md", ".j2", ".sql")
 # Places that may use them, and why.
 OLD_WORDS = {
     "docs/guard/authentication.md": "shows a login as the user `nobody`",
-    "src/discreet/release/deidentify/text/names.py": "words of medical notes beside a name",
+    "src/discreet/measure/text/names.py": "words of medical notes beside a name",
 }
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from discreet.engines.connect import open_table
 from discreet.measure.profile import RoleGuess, guess_roles
-from discreet.measure.profile.checksums import passes_bsn, passes_luhn
+from discreet.measure.text.checksums import passes_bsn, passes_luhn
 from discreet.policy.model import ColumnRole
 
 RANDOM = random.Random(7)

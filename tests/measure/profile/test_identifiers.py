@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet.measure.profile import checksums
 from discreet.measure.profile.identifiers import (
     NUMBERS,
     PATTERN,
@@ -19,6 +18,7 @@ from discreet.measure.profile.identifiers import (
     chance_of,
     recognize_number,
 )
+from discreet.measure.text import checksums
 
 YES = {
     "e-mail address": ["anna@example.org", "write to a.b+c@mail.example.co.uk please"],

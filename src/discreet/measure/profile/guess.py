@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from discreet.engines.engine import Kind
 from discreet.measure.profile.identifiers import PATTERNS, recognize_number
-from discreet.measure.profile.person_names import fold_accents, looks_like_people
 from discreet.measure.profile.vocabulary import is_id_name, is_person_id_name, recognize_concept
+from discreet.measure.text.person_names import fold_accents, looks_like_people
 from discreet.policy.model import ColumnRole
 from discreet.result import Result
 

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from discreet.measure.profile import checksums
+from discreet.measure.text import checksums
 
 # The 18 kinds of 45 CFR 164.514(b)(2)(i), HIPAA's Safe Harbor, by their letters.
 SAFE_HARBOR = {

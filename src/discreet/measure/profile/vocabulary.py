@@ -7,7 +7,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from discreet.measure.profile.concepts import CONCEPTS
-from discreet.measure.profile.person_names import fold_accents
+from discreet.measure.text.person_names import fold_accents
 
 if TYPE_CHECKING:
     from discreet.measure.profile.concepts import Concept

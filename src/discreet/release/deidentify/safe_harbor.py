@@ -15,6 +15,7 @@ from discreet.formatting import format_count, join_names
 from discreet.measure.assess import Progress
 from discreet.measure.profile import RoleGuess, guess_roles
 from discreet.measure.profile.identifiers import SAFE_HARBOR
+from discreet.measure.text import PersonNames
 from discreet.measure.values import counted_values
 from discreet.policy.hierarchies.values import text_of
 from discreet.policy.model import ColumnRole
@@ -25,9 +26,9 @@ from discreet.release.deidentify.record import (
     Deidentified,
     PreparedRelease,
 )
+from discreet.release.deidentify.redact import redact_texts
 from discreet.release.deidentify.remaining import measure_remaining
 from discreet.release.deidentify.replace import UNIT, keep_rows, replace_values
-from discreet.release.deidentify.text import PersonNames, redact_texts
 from discreet.release.deidentify.treatments import Action, Treatment, treat_columns
 from discreet.release.deidentify.zip_areas import SmallAreas, known_small_areas, shorten_zips
 from discreet.release.source import SourceTable

@@ -8,11 +8,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from discreet.engines.engine import Column, Kind, Table
-from discreet.measure.profile.person_names import fold_accents
+from discreet.measure.text import lexicon
+from discreet.measure.text.person_names import fold_accents
+from discreet.measure.text.scan import scan_text
 from discreet.measure.values import counted_values
 from discreet.policy.hierarchies.values import text_of
-from discreet.release.deidentify.text import lexicon
-from discreet.release.deidentify.text.scan import scan_text
 
 # More values than this add no information about a column as a whole.
 MOST_READ = 1_000

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from discreet.release.deidentify.text.find import ArrowArray, count_kinds, distinct_texts
-from discreet.release.deidentify.text.scan import scan_text
+from discreet.measure.text.find import ArrowArray, count_kinds, distinct_texts
+from discreet.measure.text.scan import scan_text
 
 if TYPE_CHECKING:
-    from discreet.release.deidentify.text.own_names import PersonNames
-    from discreet.release.deidentify.text.spans import TextSpan
+    from discreet.measure.text.own_names import PersonNames
+    from discreet.measure.text.spans import TextSpan
 
 
 @dataclass(frozen=True)

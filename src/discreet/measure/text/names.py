@@ -6,17 +6,17 @@ import re
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
-from discreet.measure.profile.person_names import fold_accents
-from discreet.release.deidentify.text import lexicon
-from discreet.release.deidentify.text.capitalized_words import (
+from discreet.measure.text import lexicon
+from discreet.measure.text.capitalized_words import (
     CapitalizedWord,
     WordKind,
     classify_word,
     find_runs,
     is_own,
 )
-from discreet.release.deidentify.text.context import word_before
-from discreet.release.deidentify.text.spans import TextSpan
+from discreet.measure.text.context import word_before
+from discreet.measure.text.person_names import fold_accents
+from discreet.measure.text.spans import TextSpan
 
 _RELATIVES = (
     r"daughters?|sons?|wife|husband|mother|father|mom|dad|mum|brothers?|sisters?|partner|spouse|nieces?|nephews?|aunt|uncle|cousins?"

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from discreet.measure.profile.person_names import fold_accents
-from discreet.release.deidentify.text import lexicon
-from discreet.release.deidentify.text.context import word_before
-from discreet.release.deidentify.text.spans import TextSpan
+from discreet.measure.text import lexicon
+from discreet.measure.text.context import word_before
+from discreet.measure.text.person_names import fold_accents
+from discreet.measure.text.spans import TextSpan
 
 _STATES = (
     "AL|AK|AZ|AR|CA|CO|CT|DE|DC|FL|GA|HI|ID|IL|IN|IA|KS|KY|LA|ME|MD|MA|MI|MN|MS|MO|MT|NE|NV|NH|NJ|NM|NY|NC|ND|OH|OK|OR|PA|RI|SC"

@@ -10,8 +10,8 @@ import ipaddress
 import re
 from collections.abc import Iterator
 
-from discreet.release.deidentify.text.context import word_before
-from discreet.release.deidentify.text.spans import TextSpan
+from discreet.measure.text.context import word_before
+from discreet.measure.text.spans import TextSpan
 
 _MAILBOX = re.compile(r"[\w.%+'-]{1,64}\Z")
 _DOMAIN = re.compile(r"@[\w-]{1,63}+(?:\.[\w-]{1,63}+){0,8}+")

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet.release.deidentify.text import (
+from discreet.measure.text import (
     PersonNames,
     capitalized_words,
     contacts,
@@ -15,7 +15,7 @@ from discreet.release.deidentify.text import (
     numbers,
     places,
 )
-from discreet.release.deidentify.text.scan import scan_text
+from discreet.measure.text.scan import scan_text
 
 MODULES = (contacts, dates, names, numbers, places, capitalized_words)
 

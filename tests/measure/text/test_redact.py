@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet.release.deidentify.text import PersonNames, find_identifiers, redact_texts
+from discreet.measure.text import PersonNames, find_identifiers
+from discreet.release.deidentify.redact import redact_texts
 
 PIECES = (
     "Dr. Anna Smith", "Rose", "May", "Brzezicki", "03/14/2019", "3/14", "14 Mar 19", "March", "(617) 555-0123", "MRN", "884213", "SSN", "123-45-6789", "12 Elm Street",

@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from discreet.measure.profile import checksums
-from discreet.release.deidentify.text.spans import TextSpan
+from discreet.measure.text import checksums
+from discreet.measure.text.spans import TextSpan
 
 _LABELS = {
     "G": "SSN",

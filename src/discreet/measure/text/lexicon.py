@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 from importlib.resources import files
 
-from discreet.measure.profile.person_names import FAMILY_NAMES, GIVEN_NAMES
+from discreet.measure.text.person_names import FAMILY_NAMES, GIVEN_NAMES
 
 # Endings of words that name an illness, a drug, an act or a quality, hardly ever a person.
 _WORD_ENDINGS = (

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from discreet.measure.profile.person_names import fold_accents
+from discreet.measure.text.person_names import fold_accents
 
 _PART = re.compile(r"(?:[^\W\d_][\u0300-\u036f]?)++")
 

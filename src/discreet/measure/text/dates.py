@@ -6,7 +6,7 @@ import re
 from calendar import monthrange
 from collections.abc import Iterator
 
-from discreet.release.deidentify.text.spans import TextSpan
+from discreet.measure.text.spans import TextSpan
 
 _MONTHS = (
     r"jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from discreet.measure.profile.person_names import looks_like_people
+from discreet.measure.text.person_names import looks_like_people
 
 PEOPLE = {
     "full": ["Anna Meier", "José Álvarez", "Jean-Luc Petit", "Mary O'Brien", "Xu Bo", "Ivy Thorne"],

@@ -7,8 +7,8 @@ from collections.abc import Collection, Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
-from discreet.measure.profile.person_names import fold_accents
-from discreet.release.deidentify.text import lexicon
+from discreet.measure.text import lexicon
+from discreet.measure.text.person_names import fold_accents
 
 # A letter that is no lower-case ASCII letter begins it; marks and inner apostrophes and hyphens
 # belong to it. The look behind comes after the first sign, so that the search can skip prose.

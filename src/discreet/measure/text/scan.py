@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from discreet.release.deidentify.text import contacts, dates, names, numbers, places
-from discreet.release.deidentify.text.own_names import PersonNames
-from discreet.release.deidentify.text.spans import TextSpan, resolve_spans
+from discreet.measure.text import contacts, dates, names, numbers, places
+from discreet.measure.text.own_names import PersonNames
+from discreet.measure.text.spans import TextSpan, resolve_spans
 
 # What redaction writes is never read again as an identifier.
 _TAG = re.compile(

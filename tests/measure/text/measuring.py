@@ -10,16 +10,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from discreet.measure.profile.person_names import fold_accents
-from discreet.release.deidentify.text import PersonNames
-from discreet.release.deidentify.text.scan import scan_text
+from discreet.measure.text import PersonNames
+from discreet.measure.text.person_names import fold_accents
+from discreet.measure.text.scan import scan_text
 
 if TYPE_CHECKING:
     from types import ModuleType
 
-    from discreet.release.deidentify.text import TextSpan
+    from discreet.measure.text import TextSpan
 
-ROOT = Path(__file__).parents[4]
+ROOT = Path(__file__).parents[3]
 
 
 @dataclass

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from discreet.measure.profile.person_names import fold_accents
-from discreet.release.deidentify.text import lexicon
+from discreet.measure.text import lexicon
+from discreet.measure.text.person_names import fold_accents
 
 pytestmark = pytest.mark.xdist_group("recall")  # the notes are read once
-ROOT = Path(__file__).parents[4]
+ROOT = Path(__file__).parents[3]
 PAGE = ROOT / "docs" / "reference" / "free-text.md"
 STRUCTURED = "BCDEFGHIJKLMNOPQR"
 TOLERANCE = 0.5  # percentage points between the page and the measurement

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from discreet.measure.profile import checksums
+from discreet.measure.text import checksums
 
 if TYPE_CHECKING:
     from collections.abc import Callable
