@@ -124,8 +124,8 @@ def _describe_size(found: Assessment) -> str:
         facts += f", {found.suppressed:,} of them suppressed"
     if found.k is None:
         return f"{facts}."
-    classes = format_count(found.classes, "class", "classes")
-    return f"{facts}, in {classes} of people who look alike; the smallest has {found.k:,} (k = {found.k:,})."
+    classes = format_count(found.classes, "equivalence class", "equivalence classes")
+    return f"{facts}, in {classes}; the smallest has {found.k:,} (k = {found.k:,})."
 
 
 def _show_sizes(found: Assessment, to: Console) -> None:
