@@ -16,8 +16,8 @@ import time
 from pathlib import Path
 from random import Random
 
-from tests.serve.fuzz.watch import Watch
-from tests.serve.fuzz.world import USERS, make_world
+from tests.server.fuzz.watch import Watch
+from tests.server.fuzz.world import USERS, make_world
 
 
 def main() -> int:

@@ -63,8 +63,8 @@ def ask_walk(folder: Path) -> tuple[int, int]:
 def select_walk(folder: Path) -> tuple[int, int]:
     """Count a SELECT through the gateway: split, prepared and run, without the protocol."""
     from discreet.guard.identity.authenticator import ClientInfo
-    from discreet.serve.settings import read_settings
-    from discreet.serve.startup import open_server
+    from discreet.server.settings import read_settings
+    from discreet.server.startup import open_server
 
     os.environ["DISCREET_ADMIN_PASSWORD"] = "a long password"
     opened = open_server(read_settings(folder / "data", port=0))

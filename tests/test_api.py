@@ -18,7 +18,6 @@ import pytest
 
 import discreet
 from discreet.answer.curator import Curator
-from discreet.api.serve import serve
 from discreet.errors import RiskNotTolerated, WrongUsage
 
 # Functions that read a table of people, by the same options.
@@ -26,12 +25,14 @@ READERS = (
     *("anonymize", "assess", "attack", "check", "collect", "deidentify", "draft_policy", "open"),
     "reidentify",
 )
-FUNCTIONS = (*READERS, "budget", "estimate_reports", "load_policy", "open_table", "write_report")
+FUNCTIONS = (
+    *(*READERS, "budget", "estimate_reports", "load_policy", "open_table", "serve"),
+    "write_report",
+)
 CLASSES = (
     *("Answer", "Assessment", "CollectedReports", "Curator", "Policy", "Release", "RunningServer"),
 )
-# Modules; `serve` can be called, too.
-MODULES = ("epsilon", "errors", "policy", "serve")
+MODULES = ("epsilon", "errors", "policy")
 # How a source is read, under the same names wherever a source is read.
 READING = ("delimiter", "encoding", "memory")
 
@@ -57,7 +58,6 @@ PUBLIC = [
     *(getattr(discreet.policy, name) for name in discreet.policy.__all__ if name.islower()),
     discreet.attack.all,
     discreet.attack.names,
-    serve,
 ]
 
 
@@ -89,12 +89,6 @@ def test_an_assessment_is_a_frame_with_a_row_for_each_column():
 def test_the_version_is_that_of_the_package():
     project = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text("utf-8"))
     assert discreet.__version__ == project["project"]["version"]
-
-
-def test_importing_the_server_does_not_hide_the_function():
-    import discreet.serve.settings
-
-    assert inspect.signature(discreet.serve) == inspect.signature(serve)
 
 
 @pytest.mark.parametrize("name", READERS)

@@ -21,15 +21,15 @@ from typing import TYPE_CHECKING, Any
 from discreet.errors import DiscreetError
 from discreet.guard.identity.authenticator import ClientInfo
 from discreet.guard.statements import trees
-from discreet.serve.pg.failures import as_statement_failed
-from discreet.serve.settings import read_settings
-from discreet.serve.startup import open_server
+from discreet.server.pg.failures import as_statement_failed
+from discreet.server.settings import read_settings
+from discreet.server.startup import open_server
 from discreet.sql.limits import DEFAULT
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from discreet.serve.gateway.server import Server
+    from discreet.server.gateway.server import Server
 
 # What about `size` characters are made of.
 BOMBS: dict[str, Callable[[int], str]] = {

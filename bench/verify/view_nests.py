@@ -24,9 +24,9 @@ import psycopg
 
 from discreet.errors import DiscreetError
 from discreet.guard.identity.authenticator import ClientInfo
-from discreet.serve.pg.failures import as_statement_failed
-from discreet.serve.settings import read_settings
-from discreet.serve.startup import open_server
+from discreet.server.pg.failures import as_statement_failed
+from discreet.server.settings import read_settings
+from discreet.server.startup import open_server
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -55,15 +55,15 @@ _HOMES = {
     "open_table": "discreet.engines.connect",
     "policy": "discreet.policy",
     "reidentify": "discreet.api.reidentify",
-    "serve": "discreet.serve",
+    "serve": "discreet.api.serve",
     "write_report": "discreet.api.report",
 }
 
 # Names that differ in their module: a module-level `open` would shadow the builtin.
 _CALLED = {"open": "open_curator"}
 
-# Names that are modules; `serve` is the function too, whatever was imported before.
-_MODULES = {"epsilon", "errors", "policy", "serve"}
+# Names that are modules.
+_MODULES = {"epsilon", "errors", "policy"}
 
 __all__ = [
     "Answer",

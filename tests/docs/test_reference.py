@@ -13,8 +13,8 @@ from discreet.cli.command import VERBS, cli
 from discreet.errors import DiscreetError
 from discreet.policy.json_schema import policy_schema
 from discreet.registry import ATTACKS, CRITERIA, FORMATS
-from discreet.serve.gateway.variables import DEFAULTS
-from discreet.serve.settings import AuditSettings, DirectorySettings, ServerLimits, Settings
+from discreet.server.gateway.variables import DEFAULTS
+from discreet.server.settings import AuditSettings, DirectorySettings, ServerLimits, Settings
 
 REFERENCE = Path(__file__).parents[2] / "docs" / "reference"
 ERRORS = (REFERENCE / "errors.md").read_text("utf-8")

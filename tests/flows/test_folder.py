@@ -13,9 +13,9 @@ import pytest
 from tests.flows.gateways import Gateway, connect
 
 from discreet.errors import UnprotectedFile
-from discreet.serve.folder import require_protected
-from discreet.serve.settings import read_settings
-from discreet.serve.startup import open_server
+from discreet.server.folder import require_protected
+from discreet.server.settings import read_settings
+from discreet.server.startup import open_server
 from discreet.writing import make_private_folder
 
 if TYPE_CHECKING:

@@ -12,8 +12,8 @@ from discreet.guard.identity.authenticator import ClientInfo
 from discreet.guard.journal import Journal
 from discreet.guard.vault.keys import open_key
 from discreet.guard.vault.wrapping import read_wrapping_key
-from discreet.serve.settings import read_settings
-from discreet.serve.startup import open_server
+from discreet.server.settings import read_settings
+from discreet.server.startup import open_server
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -67,7 +67,7 @@ def test_a_server_that_fails_leaves_no_core_dump_and_no_one_may_trace_it(tmp_pat
         "import ctypes, os, resource\n"
         "hard = resource.getrlimit(resource.RLIMIT_CORE)[1]\n"
         "resource.setrlimit(resource.RLIMIT_CORE, (hard, hard))\n"
-        "from discreet.serve.process import protect\n"
+        "from discreet.server.process import protect\n"
         "protect()\n"
         "print(resource.getrlimit(resource.RLIMIT_CORE), ctypes.CDLL(None).prctl(3, 0, 0, 0, 0), flush=True)\n"
         "os.abort()\n"

@@ -13,12 +13,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Self
 
-from discreet.serve.listener import open_tls, serve_until_stopped
-from discreet.serve.pg.tls import Tls
-from discreet.serve.settings import read_settings
-from discreet.serve.startup import PASSWORD, OpenedServer, open_server
-from discreet.stores import timelines
-from discreet.writing import private_files
+from discreet.server.listener import serve_until_stopped, start_server
+from discreet.server.pg.tls import Tls
+from discreet.server.startup import PASSWORD, OpenedServer
 
 DATABASE = "discreet"
 
@@ -189,8 +186,8 @@ def serve(  # noqa: PLR0913 -- the options of the command
         WrongUsage: Settings contradict each other or the existing data.
         OutputRefused: The port cannot be listened to.
 
-    >>> from discreet.api.serve import serve
-    >>> with serve(policy="policy.yaml") as server:
+    >>> import discreet
+    >>> with discreet.serve(policy="policy.yaml") as server:
     ...     parameters = server.parameters()
     >>> parameters["host"], parameters["user"], server.is_running
     ('127.0.0.1', 'admin', False)
@@ -202,14 +199,12 @@ def serve(  # noqa: PLR0913 -- the options of the command
         )
         paths = ("policy", "certificate", "private_key", "client_ca", "key_file")
         named = {name: Path(given[name]) for name in paths if given[name] is not None}
-        stack.enter_context(private_files())
-        settings = read_settings(Path(folder), **{**given, **named})
-        tls = open_tls(settings)
         made: list[str] = []
-        # The folder may be a temporary one, and the timelines are those of the whole process.
-        stack.callback(timelines.TIMELINES.forget_file, settings.place(timelines.FILE))
-        opened = open_server(settings, show_password=made.append)
-        stack.callback(opened.server.close)
-        given = os.environ.get(PASSWORD) if opened.is_first_start else None
-        password = made[0] if made else given
+        opened, tls = stack.enter_context(
+            start_server(
+                Path(folder), show_password=lambda _, new: made.append(new), **{**given, **named}
+            )
+        )
+        chosen = os.environ.get(PASSWORD) if opened.is_first_start else None
+        password = made[0] if made else chosen
         return RunningServer(opened, tls=tls, password=password, resources=stack.pop_all())

@@ -37,7 +37,7 @@ def command(folder: Path, target: Path, key_file: Path | None, as_json: bool) ->
     The server must not run meanwhile, unless its data are on PostgreSQL. One that runs makes a
     backup itself when a superuser runs SELECT discreet_backup('name'), in DIR/backups.
     """
-    from discreet.serve.backup import write_backup
+    from discreet.server.backup import write_backup
 
     record_in(folder, "backup", f"{BACKED_UP}{target.absolute()}", key_file=key_file)
     made = write_backup(folder, target, at=datetime.now(UTC))

@@ -21,7 +21,7 @@ from discreet.errors import OutputRefused
 from discreet.writing import make_private_folder
 
 if TYPE_CHECKING:
-    from discreet.serve.startup import OpenedServer
+    from discreet.server.startup import OpenedServer
 
 SERVER, KEY, PEOPLE, RIGHTS = "server", "server.key", "people.conf", "server.sql"
 CUSTODIAN = "custodian"
@@ -99,28 +99,23 @@ def open_demo_server(
 
 def serve_hospital(folder: Path, *, ports: Ports, anew: bool) -> None:
     """Serve the hospital in `folder` until stopped; what was served before goes on, unless `anew`."""
-    from discreet.serve.listener import open_tls, serve_until_stopped
-    from discreet.serve.process import protect
-    from discreet.serve.settings import read_settings
-    from discreet.serve.startup import open_server
+    from discreet.server.listener import serve_until_stopped, start_server
+    from discreet.server.process import protect
 
     protect()
     if anew or not (folder / PEOPLE).exists():
         _remove_server(folder)
-    settings = read_settings(_prepare(folder), port=ports[0], http_port=ports[1])
+    data = _prepare(folder)
     click.echo("Starting the server …", err=True)
-    tls = open_tls(settings)
-    opened = open_server(settings)
-    try:
+    with start_server(data, port=ports[0], http_port=ports[1]) as (opened, tls):
         passwords = _read_passwords(folder) or _set_up(opened, folder)
+        host = opened.server.settings.host
 
         def ready(port: int, web: int | None) -> None:
-            _write_people(folder, passwords, host=settings.host, port=port)
-            _print_instructions(folder, None if web is None else f"https://{settings.host}:{web}")
+            _write_people(folder, passwords, host=host, port=port)
+            _print_instructions(folder, None if web is None else f"https://{host}:{web}")
 
         asyncio.run(serve_until_stopped(opened, tls, ready=ready))
-    finally:
-        opened.server.close()
     click.echo(
         "\nStopped. Start it again with the same command: rights and spending are kept.", err=True
     )

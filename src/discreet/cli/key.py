@@ -88,8 +88,8 @@ def create(data: Path, name: str | None, key_file: Path | None, client_key: Path
 
 def _create_own(data: Path, key_file: Path | None) -> None:
     from discreet.guard.vault.wrapping import new_wrapping_key
-    from discreet.serve.acceptance import accept_stores
-    from discreet.serve.folder import make_folder
+    from discreet.server.acceptance import accept_stores
+    from discreet.server.folder import make_folder
 
     place = data / OWN_KEY if key_file is None else key_file
     make_folder(data)
@@ -184,8 +184,8 @@ def _finish_rotation(
 ) -> KeyRecord:
     """Destroy the retired versions of a key that nothing needs."""
     from discreet.guard.vault.keys import end_rotation, get_key
-    from discreet.serve.cells_in_use import ServerData, refuse_in_use
-    from discreet.serve.gateway.vault import SessionVault
+    from discreet.server.cells_in_use import ServerData, refuse_in_use
+    from discreet.server.gateway.vault import SessionVault
 
     record = get_key(served.control, name)
     retired = [each.number for each in record.versions if each.state == "retired"]
@@ -292,7 +292,7 @@ def accept(data: Path, reason: str, key_file: Path | None, yes: bool) -> None:
     and restored. Budgets of a ledger that is behind count as spent, and no one can log in under rights
     that are behind, until you confirm them.
     """
-    from discreet.serve.acceptance import accept_stores
+    from discreet.server.acceptance import accept_stores
 
     with open_server_folder(data, key_file, authenticate=False) as served:
         if not yes:

@@ -17,7 +17,7 @@ from discreet.errors import WrongUsage
 from discreet.result import Result
 
 if TYPE_CHECKING:
-    from discreet.serve.restore import UnknownHistory
+    from discreet.server.restore import UnknownHistory
 
 EXAMPLES = """\b
 Examples:
@@ -70,8 +70,8 @@ def command(
     folder, budgets count as spent and no one can log in until the custodian confirms
     (`discreet budget --reopen`, `discreet user confirm`), and the exit code is 3.
     """
-    from discreet.serve.backup import read_backup
-    from discreet.serve.restore import RestoreChoices, UnknownHistory, restore
+    from discreet.server.backup import read_backup
+    from discreet.server.restore import RestoreChoices, UnknownHistory, restore
 
     if forget is not None and not forget.strip():
         raise WrongUsage("State why what was spent and revoked may be forgotten: --forget REASON")
@@ -135,8 +135,8 @@ def _settle_unknown(
 ) -> None:
     """Write into restored stores what is unknown, and that they count as the latest."""
     from discreet.dp.ledger.ledger import Ledger
-    from discreet.serve.backup import CONTROL, LEDGER
-    from discreet.serve.settings import read_settings
+    from discreet.server.backup import CONTROL, LEDGER
+    from discreet.server.settings import read_settings
 
     if read_settings(made).control or (made / CONTROL).is_file():
         with open_server_folder(made, key_file) as served:
@@ -148,8 +148,8 @@ def _settle_unknown(
 
 def _settle_stores(served: ServerFolder, unknown: UnknownHistory, reason: str) -> None:
     from discreet.guard.journal import Event
-    from discreet.serve.acceptance import settle_heads
-    from discreet.serve.suspension import suspend_logins
+    from discreet.server.acceptance import settle_heads
+    from discreet.server.suspension import suspend_logins
 
     with served.stores() as stores:
         if served.seal is not None:

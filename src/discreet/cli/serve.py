@@ -13,8 +13,7 @@ import click
 from discreet.cli import options, output
 
 if TYPE_CHECKING:
-    from discreet.serve.settings import Settings
-    from discreet.serve.startup import OpenedServer
+    from discreet.server.startup import OpenedServer
 
 EXAMPLES = """\b
 Examples:
@@ -77,7 +76,7 @@ Examples:
 @click.option(
     "--admin", metavar="NAME", help="The first user, made on the first start. Default: admin."
 )
-def command(data: Path, policy: Path | None, **flags: Any) -> None:
+def command(data: Path, **settings: Any) -> None:
     """Serve tables to users with different rights.
 
     Clients speak the PostgreSQL protocol: psql, psycopg, JDBC, BI tools. Each sees exactly what they
@@ -88,37 +87,21 @@ def command(data: Path, policy: Path | None, **flags: Any) -> None:
     administrator's password is shown once (or taken from DISCREET_ADMIN_PASSWORD). More settings
     are read from server.yaml in the folder.
     """
-    from discreet.serve.process import overwrite_freed_memory
-    from discreet.serve.settings import read_settings
+    from discreet.server.process import overwrite_freed_memory, protect
 
-    overwrite_freed_memory()
-    _serve(read_settings(data, policy=policy, **flags))
-
-
-def _serve(settings: Settings) -> None:
-    """Open the server and listen until stopped."""
-    from discreet.serve.listener import open_tls, serve_until_stopped
-    from discreet.serve.process import protect
-    from discreet.serve.startup import open_server
-
+    overwrite_freed_memory()  # starts again, so what takes long to import comes after it
     protect()
-    tls = open_tls(settings)
-    opened = open_server(settings, show_password=lambda made: _show_password(settings.admin, made))
-    # What the program itself consists of is not searched each time a session ends.
-    gc.collect()
-    gc.freeze()
-    try:
-        asyncio.run(
-            serve_until_stopped(
-                opened,
-                tls,
-                ready=lambda port, web: _print_connection(
-                    opened, port, web, is_encrypted=tls is not None
-                ),
-            )
-        )
-    finally:
-        opened.server.close()
+    from discreet.server.listener import serve_until_stopped, start_server
+
+    with start_server(data, show_password=_show_password, **settings) as (opened, tls):
+        # What the program itself consists of is not searched each time a session ends.
+        gc.collect()
+        gc.freeze()
+
+        def ready(port: int, web: int | None) -> None:
+            _print_connection(opened, port, web, is_encrypted=tls is not None)
+
+        asyncio.run(serve_until_stopped(opened, tls, ready=ready))
 
 
 def _show_password(admin: str, password: str) -> None:

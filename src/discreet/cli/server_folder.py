@@ -19,8 +19,8 @@ from discreet.guard.vault.wrapping import WrappingKey
 if TYPE_CHECKING:
     from discreet.guard.control import ControlStore
     from discreet.guard.control.documents import Documents
-    from discreet.serve.settings import Settings
-    from discreet.serve.store_heads import ServerStores
+    from discreet.server.settings import Settings
+    from discreet.server.store_heads import ServerStores
     from discreet.stores.seal import Seal
 
 BACKED_UP = "back up to "  # how the journal records a backup, before its place
@@ -87,7 +87,7 @@ class ServerFolder:
         """Open ledger and journal; those that are not there are made."""
         from discreet.dp.ledger.ledger import Ledger
         from discreet.guard.journal import Journal
-        from discreet.serve.store_heads import ServerStores
+        from discreet.server.store_heads import ServerStores
 
         settings = self.settings
         ledger = Ledger(settings.ledger or settings.place("ledger.sqlite"))
@@ -137,8 +137,8 @@ def _recorded_backups(settings: Settings) -> list[Path]:
 def record_in(data: Path, kind: str, what: str, *, key_file: Path | None = None) -> None:
     """Record what is done to a server's folder as a whole in its journal, if there is one."""
     from discreet.guard.vault.keys import KeyAction
-    from discreet.serve.folder import require_protected
-    from discreet.serve.settings import read_settings
+    from discreet.server.folder import require_protected
+    from discreet.server.settings import read_settings
 
     require_protected(data)
     settings = read_settings(data)
@@ -173,8 +173,8 @@ def open_server_folder(
     """Open a server's folder, and check its control store; with `make`, one that is not there is made."""
     from discreet.guard.control import ControlStore
     from discreet.guard.vault.keys import KeyAction
-    from discreet.serve.folder import make_folder, require_protected
-    from discreet.serve.settings import read_settings
+    from discreet.server.folder import make_folder, require_protected
+    from discreet.server.settings import read_settings
 
     settings = read_settings(data)
     place = settings.control or settings.place("control.sqlite")

@@ -281,7 +281,7 @@ def confirm(data: Path, reason: str, key_file: Path | None) -> None:
 
     Drop and revoke first what was dropped and revoked since the backup was made: it is unknown.
     """
-    from discreet.serve.suspension import resume_logins
+    from discreet.server.suspension import resume_logins
 
     with open_server_folder(data, key_file) as served:
         served.record("grant", f"confirm who may log in: {reason}")

@@ -1,0 +1,1 @@
+"""The server: the same functions over the PostgreSQL protocol and HTTP."""

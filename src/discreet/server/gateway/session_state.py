@@ -1,0 +1,258 @@
+"""The state of one session: user, role, rights, settings, transaction, services, interruption."""
+
+from __future__ import annotations
+
+import secrets
+import time
+from collections.abc import Callable, Generator, Iterable, Mapping
+from contextlib import AbstractContextManager, contextmanager
+
+from discreet.engines.databases.database import DatabaseConnection
+from discreet.errors import AccessDenied, StatementFailed
+from discreet.guard.access.authority import Authority, Name, Subject
+from discreet.guard.access.reach import can_set
+from discreet.guard.control.versions import VersionChange
+from discreet.guard.identity.authenticator import ClientInfo
+from discreet.guard.rewrite.permitted import TouchedRelation
+from discreet.guard.statements import statement as kinds
+from discreet.guard.statements.statement import Statement
+from discreet.server.gateway.ciphers import SessionCiphers
+from discreet.server.gateway.context import ServerContext
+from discreet.server.gateway.cursors import SessionCursor
+from discreet.server.gateway.transaction import SessionTransaction
+from discreet.server.gateway.variables import REPORTED, SessionVariables
+
+
+class StatementInterrupt:
+    """Interrupts the statement of one session, from other threads."""
+
+    def __init__(self, connection: DatabaseConnection, ciphers: SessionCiphers) -> None:
+        self._connection, self._ciphers = connection, ciphers
+        self.is_canceled = False
+        self._is_late = self._is_starved = self._is_running = False
+        self._stop: Callable[[], None] | None = None
+
+    def cancel(self) -> None:
+        """Cancel the running statement."""
+        self.is_canceled = True
+        self._connection.interrupt()
+        self._ciphers.interrupt()
+        stop = self._stop
+        if stop is not None:
+            stop()
+
+    def end_late(self) -> None:
+        """Interrupt a statement that exceeded its time limit."""
+        self._is_late = True
+        self.cancel()
+
+    def abort_for_memory(self) -> None:
+        """Interrupt the running statement, if any, since there is no memory left for it."""
+        if self._is_running:
+            self._is_starved = True
+            self.cancel()
+
+    def require_not_canceled(self) -> None:
+        """Refuse to continue a statement that was canceled."""
+        if self.is_canceled:
+            raise StatementFailed("57014", "canceling statement due to user request")
+
+    @contextmanager
+    def stoppable(self, stop: Callable[[], None]) -> Generator[None]:
+        """Make `cancel` also interrupt the code inside, which uses another connection."""
+        self._stop = stop
+        try:
+            yield
+        finally:
+            self._stop = None
+
+    @contextmanager
+    def explain_interrupts(self) -> Generator[None]:
+        """Run a statement inside; if it is interrupted, it fails with the reason."""
+        self.is_canceled = self._is_late = self._is_starved = False
+        self._is_running = True
+        try:
+            yield
+        except StatementFailed as error:
+            if self._is_starved and error.sqlstate == "57014":
+                raise StatementFailed(
+                    "53200", "out of memory", hint="Ask for less at once."
+                ) from None
+            if self._is_late and error.sqlstate == "57014":
+                raise StatementFailed(
+                    "57014", "canceling statement due to statement timeout"
+                ) from None
+            raise
+        finally:
+            self._is_running = False
+
+
+# Statements that are allowed in a failed transaction.
+RECOVERY_STATEMENTS = (kinds.Commit, kinds.Rollback, kinds.RollbackTo)
+
+
+class SessionState:
+    """What the stages of a statement read and change; it calls none of them."""
+
+    def __init__(self, context: ServerContext, client: ClientInfo) -> None:
+        self.client, self.id = client, secrets.token_hex(8)
+        self.settings, self.limits = context.settings, context.settings.limits
+        self.policy, self.clock, self.scratch = context.policy, context.clock, context.scratch
+        self.database, self.control, self._pending = (
+            context.database,
+            context.control,
+            context.pending,
+        )
+        self.labels, self.vault, self.plans = context.labels, context.vault, context.plans
+        self.private_answers = context.private_answers
+        self.variables = SessionVariables(defaults=context.defaults)
+        self.transaction = SessionTransaction(
+            self.database.connect(),
+            self.control.authority,
+            self._commit_authority,
+            self._save_settings,
+        )
+        self._identity = client.identity or self.authority.identity_of(client.user)
+        self.set_role(client.user)
+        self.cursors: dict[str, SessionCursor] = {}
+        self.statements: dict[str, kinds.Prepare] = {}
+        self.keys = self.vault.unlocked()
+        self.ciphers = self.vault.ciphers(self.keys)
+        self.interrupt = StatementInterrupt(self.transaction.connection, self.ciphers)
+        self.definitions: list[str] = []  # of this transaction, without passwords
+        self.refreshed = 0.0  # when rights were last renewed, by time.monotonic()
+        self._subject: Subject | None = None
+
+    @property
+    def user(self) -> str:
+        """The logged-in user."""
+        return self.client.user
+
+    @property
+    def dialect(self) -> str:
+        """The SQL dialect of the database."""
+        return self.database.dialect
+
+    @property
+    def reported(self) -> Mapping[str, str]:
+        """Settings that are reported to clients."""
+        values = {name: self.variables.get(name) for name in REPORTED}
+        role = self.authority.roles.get(self.role)
+        return {
+            **values,
+            "is_superuser": "on" if role is not None and role.superuser else "off",
+            "session_authorization": self.user,
+        }
+
+    @property
+    def statement_seconds(self) -> float:
+        """The time limit of a statement."""
+        most = self.limits.statement_seconds
+        return min(self.variables.timeout or most, most)
+
+    @property
+    def authority(self) -> Authority:
+        """The rights as this session currently sees them."""
+        return self.transaction.authority
+
+    @property
+    def clearance(self) -> str | None:
+        """The clearance of this session: at most that of the user."""
+        role = self.authority.roles.get(self.user)
+        own = role.clearance if role is not None else None
+        wanted = self.variables.get("discreet.clearance")
+        # Checked each time: the user's own clearance may have been lowered.
+        if own is None or not wanted or not self.labels.is_cleared(self.authority, own, wanted):
+            return own
+        return wanted
+
+    @property
+    def subject(self) -> Subject:
+        """The sender of statements as decisions see it; one statement has one time."""
+        if self._subject is None:
+            now = self.clock().replace(tzinfo=None).isoformat(sep=" ")
+            settings = {**self.variables.all(), "discreet.now": now}
+            self._subject = Subject(self.user, self.role, self.clearance, settings)
+        return self._subject
+
+    def set_role(self, role: str) -> None:
+        """Act as a role from now on: bound to its identity, not only its name."""
+        self.role, self._acting = role, self.authority.identity_of(role)
+
+    def refresh(self) -> None:
+        """Renew rights, role and settings."""
+        self._subject = None
+        self.refreshed = time.monotonic()
+        self.transaction.refresh()
+
+    def require_runnable(self, statement: Statement) -> None:
+        """Refuse users dropped or locked out since login, and statements after a failure."""
+        self._require_valid_identity(statement)
+        if not isinstance(statement, RECOVERY_STATEMENTS):
+            self.transaction.require_usable()
+
+    def require_same(self, reads: Iterable[TouchedRelation], *others: Name) -> None:
+        """Refuse relations on which a right was granted since the transaction began."""
+        touched = list(reads)
+        names = [*(one.relation for one in touched), *others]
+        self.transaction.require_same(names, {self.user, *(one.as_role for one in touched)})
+
+    def end_transaction(self) -> None:
+        """Reset the settings that last for one transaction only."""
+        self.variables.end_transaction()
+        self.definitions = []
+        self._subject = None
+        self.cursors = {name: cursor for name, cursor in self.cursors.items() if cursor.hold}
+
+    def close(self) -> None:
+        """Roll back an open transaction, and release connection and keys."""
+        try:
+            self.transaction.close()
+        finally:
+            self.ciphers.close()
+            self.keys.close()
+
+    def _require_valid_identity(self, statement: Statement) -> None:
+        """Refuse a user who was dropped or locked out since login, or who lost the current role.
+
+        A later role of the same name is another one: it has another identity.
+        """
+        authority = self.authority
+        user = authority.roles.get(self.user)
+        if user is None or not user.login or user.identity != self._identity:
+            raise AccessDenied(f'role "{self.user}" is not permitted to log in', sqlstate="28000")
+        if isinstance(statement, (*RECOVERY_STATEMENTS, kinds.SetRole)):
+            return
+        acting = authority.identity_of(self.role)
+        if acting is None or acting != self._acting:
+            raise StatementFailed(
+                "22023", f'role "{self.role}" does not exist', hint="Leave it first: RESET ROLE"
+            )
+        if not can_set(authority, self.user, self.role):
+            raise AccessDenied(
+                f'permission denied to set role "{self.role}"',
+                reason=f"{self.user} is not a member of {self.role} any more",
+                hint="Leave it first: RESET ROLE",
+            )
+
+    def _save_settings(self) -> Callable[[], None]:
+        """Return a function that restores the current role and settings, for a rollback."""
+        role, acting, settings = self.role, self._acting, self.variables.remembered()
+
+        def restore() -> None:
+            self.role, self._acting, self._subject = role, acting, None
+            self.variables.restore(settings)
+
+        return restore
+
+    def _commit_authority(
+        self, base: int, authority: Authority, written: DatabaseConnection | None
+    ) -> AbstractContextManager[object]:
+        """Return a context that locks the authority while the engine commits, and then stores it."""
+        statement, self.definitions = "; ".join(self.definitions), []
+        change = VersionChange(base, authority, self.user, statement, self.clock())
+        if written is not None:
+            self._pending.note(written, change)
+        return self.control.changing(
+            base, authority, by=change.by, statement=statement, at=change.at, token=change.token
+        )
