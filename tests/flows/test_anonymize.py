@@ -342,7 +342,7 @@ BAD = [
     (("-o", "o.csv", "--l", "smoker=2"), "invalid-criterion", "'smoker'"),
     (("-o", "o.csv", "--t", "1.5"), "invalid-criterion", "'t' must be at most 1"),
     (("-o", "o.csv", "--t", "ordered:0.2"), "invalid-criterion", "order"),
-    (("-o", "o.csv", "--suppress", "120%"), "wrong-usage", "such as 5% or 0.05"),
+    (("-o", "o.csv", "--suppress", "120%"), "wrong-usage", "Write 0.05 or 5%"),
     (("-o", "o.csv", "--suppress", "some"), "wrong-usage", "such as 5% or 0.05"),
     (("-o", "o.csv", "--time", "3 days"), "wrong-usage", "such as 30s or 2m"),
     (("-o", "o.csv", "--time", "0"), "wrong-usage", "such as 30s or 2m"),

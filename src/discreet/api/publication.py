@@ -79,12 +79,11 @@ def with_manifest(
     found: Release, path: Path, arguments: Mapping[str, Any], *, made: str
 ) -> Release:
     """Return the release with its manifest written to `path`, and its record kept."""
-    from discreet.release.manifest import keep_record, manifest_content, write_manifest
+    from discreet.release.manifest import keep_record, write_manifest
 
     found = replace(found, manifest=str(path))
     keep_record(found, arguments=arguments, made=made)
-    write_manifest(path, found, arguments=arguments, made=made)
-    content = manifest_content(found, arguments=arguments, made=made)
+    content = write_manifest(path, found, arguments=arguments, made=made)
     return replace(found, _manifest_content=content)
 
 

@@ -18,7 +18,7 @@ from discreet.api.criteria import (
     parse_level,
 )
 from discreet.cli import options, output
-from discreet.cli.findings import print_refusal
+from discreet.cli.findings import ShareType, print_refusal
 from discreet.criteria.criterion import parameter_types
 from discreet.errors import InvalidManifest, RiskNotTolerated, WrongUsage
 from discreet.policy.model import Utility
@@ -48,27 +48,6 @@ Examples:
   discreet anonymize people.csv --policy policy.yaml -o released.csv --report released.html
   discreet anonymize people.csv --quasi age,zip --hierarchies DIR --k 5 -o released.csv
 """
-
-
-class ShareType(click.ParamType[float]):
-    """A share written `5%` or `0.05`."""
-
-    name = "share"
-
-    def convert(
-        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> float:
-        """Return the share as a number from 0 to 1."""
-        if isinstance(value, float):
-            return value
-        text = str(value).strip()
-        try:
-            share = float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
-        except ValueError:
-            share = -1.0
-        if not 0 <= share <= 1:
-            self.fail("Write a share such as 5% or 0.05.", param, ctx)
-        return share
 
 
 class SecondsType(click.ParamType[float]):
@@ -160,79 +139,71 @@ def _option_type(spec: CriterionSpec) -> Any:
     return types[0] if len(types) == 1 else tuple(types)
 
 
-def _method_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    for option in (
-        click.option(
-            "--suppressed",
-            type=click.Choice(["keep", "drop"]),
-            default="keep",
-            metavar="WORD",
-            help="Suppressed rows: keep (default) or drop.",
-        ),
-        click.option(
-            "--time",
-            "seconds",
-            type=SecondsType(),
-            help="The time limit of a search, such as 30s.",
-        ),
-        click.option(
-            "--target", metavar="COLUMN", help="The column that a classifier is to predict."
-        ),
-        click.option(
-            "--weights",
-            type=WeightsType(),
-            hidden=True,
-            help="What columns count for, such as age=2.",
-        ),
-        click.option(
-            "--utility",
-            type=options.SuggestingChoice(get_args(Utility)),
-            metavar="NAME",
-            help="What full-domain minimizes: loss (default), height …",
-        ),
-        click.option(
-            "--suppress",
-            type=ShareType(),
-            help="Rows that may be suppressed, such as 5%.",
-        ),
-        click.option(
-            "--method",
-            type=options.SuggestingChoice(METHODS.names()),
-            metavar="NAME",
-            help="One of the methods above.",
-        ),
-    ):
-        command = option(command)
-    return command
+_method_options = options.combine_options(
+    click.option(
+        "--method",
+        type=options.SuggestingChoice(METHODS.names()),
+        metavar="NAME",
+        help="One of the methods above.",
+    ),
+    click.option(
+        "--suppress",
+        type=ShareType(),
+        help="Rows that may be suppressed, such as 5%.",
+    ),
+    click.option(
+        "--utility",
+        type=options.SuggestingChoice(get_args(Utility)),
+        metavar="NAME",
+        help="What full-domain minimizes: loss (default), height …",
+    ),
+    click.option(
+        "--weights",
+        type=WeightsType(),
+        hidden=True,
+        help="What columns count for, such as age=2.",
+    ),
+    click.option("--target", metavar="COLUMN", help="The column that a classifier is to predict."),
+    click.option(
+        "--time",
+        "seconds",
+        type=SecondsType(),
+        help="The time limit of a search, such as 30s.",
+    ),
+    click.option(
+        "--suppressed",
+        type=click.Choice(["keep", "drop"]),
+        default="keep",
+        metavar="WORD",
+        help="Suppressed rows: keep (default) or drop.",
+    ),
+)
 
 
-def _output_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    for option in (
-        click.option(
-            "--replay",
-            type=click.Path(path_type=Path),
-            metavar="FILE",
-            help="Make the release of a manifest again.",
-        ),
-        click.option(
-            "--manifest",
-            type=click.Path(path_type=Path),
-            metavar="FILE",
-            help="Where the manifest goes. Default: release.json.",
-        ),
-        click.option("--dry-run", is_flag=True, help="Search and report, publish nothing."),
-        click.option("--force", is_flag=True, help="Replace the output if it exists."),
-        click.option(
-            "-o",
-            "--output",
-            "out",
-            metavar="OUT",
-            callback=options.require_name,
-            help="A .csv or .parquet file, a folder/, or a table.",
-        ),
-    ):
-        command = option(command)
-    return command
+_output_options = options.combine_options(
+    click.option(
+        "-o",
+        "--output",
+        "out",
+        metavar="OUT",
+        callback=options.require_name,
+        help="A .csv or .parquet file, a folder/, or a table.",
+    ),
+    click.option("--force", is_flag=True, help="Replace the output if it exists."),
+    click.option("--dry-run", is_flag=True, help="Search and report, publish nothing."),
+    click.option(
+        "--manifest",
+        type=click.Path(path_type=Path),
+        metavar="FILE",
+        help="Where the manifest goes. Default: release.json.",
+    ),
+    click.option(
+        "--replay",
+        type=click.Path(path_type=Path),
+        metavar="FILE",
+        help="Make the release of a manifest again.",
+    ),
+)
 
 
 def _list_methods() -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -61,53 +60,50 @@ analyst_option = click.option(
 )
 
 
-def question_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add what a question is asked of, its text, what it may cost, and who pays."""
-    for option in (
-        options.json_option,
-        options.reading_options,
-        click.option(
-            "--confidence",
-            type=click.FloatRange(0, 1, min_open=True, max_open=True),
-            default=0.95,
-            show_default=True,
-            help="The confidence level of intervals.",
-        ),
-        analyst_option,
-        ledger_option,
-        options.policy_option,
-        click.option(
-            "--noise",
-            type=options.SuggestingChoice(["laplace", "gaussian"]),
-            help="The noise. Default: the one with the smaller error; gaussian needs a delta.",
-        ),
-        click.option(
-            "--delta",
-            type=AMOUNT,
-            default="0",
-            metavar="NUMBER",
-            help="The chance that a rare group is released, such as 1e-6. Default: 0.",
-        ),
-        click.option(
-            "--cut-share",
-            type=AMOUNT,
-            default="0.05",
-            metavar="SHARE",
-            help="The share of epsilon spent on how many rows the policy's limits cut off; 0: none. "
-            "Default: 0.05.",
-        ),
-        click.option(
-            "--epsilon",
-            type=AMOUNT,
-            required=True,
-            metavar="NUMBER",
-            help="What the question may cost, all its aggregates together.",
-        ),
-        click.argument("question", metavar="SQL", callback=options.require_name),
-        options.source_argument,
-    ):
-        command = option(command)
-    return command
+# What a question is asked of, its text, what it may cost, and who pays.
+question_options = options.combine_options(
+    options.source_argument,
+    click.argument("question", metavar="SQL", callback=options.require_name),
+    click.option(
+        "--epsilon",
+        type=AMOUNT,
+        required=True,
+        metavar="NUMBER",
+        help="What the question may cost, all its aggregates together.",
+    ),
+    click.option(
+        "--cut-share",
+        type=AMOUNT,
+        default="0.05",
+        metavar="SHARE",
+        help="The share of epsilon spent on how many rows the policy's limits cut off; 0: none. "
+        "Default: 0.05.",
+    ),
+    click.option(
+        "--delta",
+        type=AMOUNT,
+        default="0",
+        metavar="NUMBER",
+        help="The chance that a rare group is released, such as 1e-6. Default: 0.",
+    ),
+    click.option(
+        "--noise",
+        type=options.SuggestingChoice(["laplace", "gaussian"]),
+        help="The noise. Default: the one with the smaller error; gaussian needs a delta.",
+    ),
+    options.policy_option,
+    ledger_option,
+    analyst_option,
+    click.option(
+        "--confidence",
+        type=click.FloatRange(0, 1, min_open=True, max_open=True),
+        default=0.95,
+        show_default=True,
+        help="The confidence level of intervals.",
+    ),
+    options.reading_options,
+    options.json_option,
+)
 
 
 def open_curator_for(

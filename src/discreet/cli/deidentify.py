@@ -65,101 +65,91 @@ class ClassType(click.ParamType[tuple[str, str]]):
         return column, letter
 
 
-def _safe_harbor_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    for option in (
-        click.option(
-            "--restricted-zips",
-            type=click.Path(path_type=Path),
-            metavar="FILE",
-            help="Small ZIP areas, one in each line.",
-        ),
-        click.option(
-            "--as-of",
-            type=click.IntRange(1900, 2200),
-            metavar="YEAR",
-            help="The year to count ages to.",
-        ),
-        click.option(
-            "--keep",
-            type=options.NAMES,
-            help="Columns that stay as they are.",
-        ),
-        click.option(
-            "--class",
-            "classes",
-            type=ClassType(),
-            multiple=True,
-            metavar="COLUMN=CLASS",
-            help="A to R, zip, age or text.",
-        ),
-    ):
-        command = option(command)
-    return command
+_safe_harbor_options = options.combine_options(
+    click.option(
+        "--class",
+        "classes",
+        type=ClassType(),
+        multiple=True,
+        metavar="COLUMN=CLASS",
+        help="A to R, zip, age or text.",
+    ),
+    click.option(
+        "--keep",
+        type=options.NAMES,
+        help="Columns that stay as they are.",
+    ),
+    click.option(
+        "--as-of",
+        type=click.IntRange(1900, 2200),
+        metavar="YEAR",
+        help="The year to count ages to.",
+    ),
+    click.option(
+        "--restricted-zips",
+        type=click.Path(path_type=Path),
+        metavar="FILE",
+        help="Small ZIP areas, one in each line.",
+    ),
+)
 
 
-def _expert_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    for option in (
-        click.option("--expert", metavar="NAME", help="The name of the expert who signs."),
-        click.option(
-            "--fraction",
-            type=click.FloatRange(0, 1, min_open=True),
-            metavar="SHARE",
-            help="Share of the population in the table.",
-        ),
-        click.option(
-            "--against",
-            metavar="SOURCE",
-            help="The population of the people.",
-        ),
-        click.option(
-            "--adversary",
-            type=click.Choice(["prosecutor", "journalist", "marketer"]),
-            metavar="WHO",
-            help="prosecutor, journalist or marketer.",
-        ),
-        click.option(
-            "--threshold",
-            type=click.FloatRange(0, 1, min_open=True, max_open=True),
-            metavar="RISK",
-            help="The greatest risk, such as 0.09.",
-        ),
-    ):
-        command = option(command)
-    return command
+_expert_options = options.combine_options(
+    click.option(
+        "--threshold",
+        type=click.FloatRange(0, 1, min_open=True, max_open=True),
+        metavar="RISK",
+        help="The greatest risk, such as 0.09.",
+    ),
+    click.option(
+        "--adversary",
+        type=click.Choice(["prosecutor", "journalist", "marketer"]),
+        metavar="WHO",
+        help="prosecutor, journalist or marketer.",
+    ),
+    click.option(
+        "--against",
+        metavar="SOURCE",
+        help="The population of the people.",
+    ),
+    click.option(
+        "--fraction",
+        type=click.FloatRange(0, 1, min_open=True),
+        metavar="SHARE",
+        help="Share of the population in the table.",
+    ),
+    click.option("--expert", metavar="NAME", help="The name of the expert who signs."),
+)
 
 
-def _pseudonym_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    names: dict[str, Any] = {"type": options.NAMES}
-    for option in (
-        click.option("--hash", "hash_name", metavar="NAME", hidden=True),  # refused
-        click.option(
-            "--unit",
-            metavar="COLUMN",
-            help="The column that names a row's person.",
-        ),
-        click.option("--shift-dates", **names, help="Dates to shift, by person."),
-        click.option(
-            "--mapping",
-            type=click.Path(path_type=Path),
-            metavar="FILE",
-            help="Keep random tokens, encrypted.",
-        ),
-        click.option("--tokens", **names, help="Random tokens instead of keyed pseudonyms."),
-        click.option("--reversible", **names, help="Pseudonyms that the key undoes."),
-        click.option(
-            "--format-preserving", **names, help="Pseudonyms of the same form as the value."
-        ),
-        click.option("--columns", **names, help="Keyed pseudonyms that cannot be undone."),
-        click.option("--key-env", metavar="VAR", help="The variable with the secret key."),
-        click.option(
-            "--key-file",
-            type=click.Path(path_type=Path),
-            metavar="FILE",
-            help="The file with the secret key.",
-        ),
-    ):
-        command = option(command)
-    return command
+_pseudonym_options = options.combine_options(
+    click.option(
+        "--key-file",
+        type=click.Path(path_type=Path),
+        metavar="FILE",
+        help="The file with the secret key.",
+    ),
+    click.option("--key-env", metavar="VAR", help="The variable with the secret key."),
+    click.option("--columns", type=options.NAMES, help="Keyed pseudonyms that cannot be undone."),
+    click.option(
+        "--format-preserving", type=options.NAMES, help="Pseudonyms of the same form as the value."
+    ),
+    click.option("--reversible", type=options.NAMES, help="Pseudonyms that the key undoes."),
+    click.option("--tokens", type=options.NAMES, help="Random tokens instead of keyed pseudonyms."),
+    click.option(
+        "--mapping",
+        type=click.Path(path_type=Path),
+        metavar="FILE",
+        help="Keep random tokens, encrypted.",
+    ),
+    click.option("--shift-dates", type=options.NAMES, help="Dates to shift, by person."),
+    click.option(
+        "--unit",
+        metavar="COLUMN",
+        help="The column that names a row's person.",
+    ),
+    click.option("--hash", "hash_name", metavar="NAME", hidden=True),  # refused
+)
 
 
 @click.command(cls=options.SourceCommand, help=HELP, epilog=EXAMPLES, groups=GROUPS)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +13,7 @@ import click
 from discreet.attacks.all_attacks import AttackReport
 from discreet.attacks.finding import Finding
 from discreet.attacks.option_values import read_share
-from discreet.cli import output
+from discreet.cli import options, output
 from discreet.errors import RiskNotTolerated
 from discreet.registry import DetailTable
 
@@ -25,7 +25,7 @@ NOT_SAFE_ENOUGH = 3
 MANY = 6
 
 
-class ToleranceType(click.ParamType[float]):
+class ShareType(click.ParamType[float]):
     """A share such as 0.05 or 5%."""
 
     name = "share"
@@ -40,33 +40,30 @@ class ToleranceType(click.ParamType[float]):
             self.fail(str(error), param, ctx)
 
 
-def finding_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options for what is tolerated and where findings go: `print_judged` takes them."""
-    for option in (
-        click.option(
-            "--json", "as_json", is_flag=True, help="Print the findings as a JSON list, only that."
-        ),
-        click.option(
-            "--report",
-            type=click.Path(path_type=Path),
-            metavar="FILE.html",
-            help="Also write one self-contained page, aggregates only.",
-        ),
-        click.option(
-            "--tolerance",
-            type=ToleranceType(),
-            metavar="SHARE",
-            help="Exit 3 when more is learned, such as 5%. Default: as in the policy.",
-        ),
-        click.option(
-            "--policy",
-            type=click.Path(path_type=Path),
-            metavar="FILE",
-            help="The policy with the roles of columns and what is tolerated.",
-        ),
-    ):
-        command = option(command)
-    return command
+# What is tolerated and where findings go: `print_judged` takes these options.
+finding_options = options.combine_options(
+    click.option(
+        "--policy",
+        type=click.Path(path_type=Path),
+        metavar="FILE",
+        help="The policy with the roles of columns and what is tolerated.",
+    ),
+    click.option(
+        "--tolerance",
+        type=ShareType(),
+        metavar="SHARE",
+        help="Exit 3 when more is learned, such as 5%. Default: as in the policy.",
+    ),
+    click.option(
+        "--report",
+        type=click.Path(path_type=Path),
+        metavar="FILE.html",
+        help="Also write one self-contained page, aggregates only.",
+    ),
+    click.option(
+        "--json", "as_json", is_flag=True, help="Print the findings as a JSON list, only that."
+    ),
+)
 
 
 def print_judged(

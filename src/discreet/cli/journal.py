@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from discreet.cli import output
-from discreet.cli.options import json_option
+from discreet.cli.options import combine_options, json_option
 from discreet.cli.server_folder import key_file_option, open_server_folder
 from discreet.errors import OutputRefused, SourceNotFound, WrongUsage
 from discreet.result import Result
@@ -91,17 +91,14 @@ witness_option = click.option(
 )
 
 
-def wanted_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options that choose entries."""
-    for option in (
-        click.option("--decision", metavar="WORD", help="Only allowed, denied or failed."),
-        click.option("--kind", metavar="WORD", help="Only of this kind, such as login or grant."),
-        click.option("--user", metavar="NAME", help="Only of this user."),
-        click.option("--until", type=MomentType(), metavar="TIME", help="Only before this time."),
-        click.option("--since", type=MomentType(), metavar="TIME", help="Only from this time on."),
-    ):
-        command = option(command)
-    return command
+# Which entries are chosen.
+wanted_options = combine_options(
+    click.option("--since", type=MomentType(), metavar="TIME", help="Only from this time on."),
+    click.option("--until", type=MomentType(), metavar="TIME", help="Only before this time."),
+    click.option("--user", metavar="NAME", help="Only of this user."),
+    click.option("--kind", metavar="WORD", help="Only of this kind, such as login or grant."),
+    click.option("--decision", metavar="WORD", help="Only allowed, denied or failed."),
+)
 
 
 def target_options(command: Callable[..., Any]) -> Callable[..., Any]:

@@ -111,6 +111,19 @@ def require_name(context: click.Context, parameter: click.Parameter, value: Any)
     return value
 
 
+def combine_options(
+    *options: Callable[[Callable[..., Any]], Callable[..., Any]],
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Return one decorator for several options, in the order in which the help lists them."""
+
+    def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return decorate
+
+
 source_argument = click.argument("source", metavar="SOURCE", callback=require_name)
 policy_option = click.option(
     "--policy",
@@ -145,39 +158,31 @@ rows_option = click.option(
 )
 
 
-def reading_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options for how a source is read."""
-    for option in (
-        click.option(
-            "--memory", type=MEMORY, metavar="SIZE", help="Memory limit of DuckDB, such as 4GB."
-        ),
-        click.option("--encoding", metavar="NAME", help="utf-8 (default), utf-16 or latin-1."),
-        click.option(
-            "--delimiter",
-            metavar="CHAR",
-            help="The separator of a CSV file's columns.",
-        ),
-        click.option("--table", metavar="NAME", help="Which table of the database or policy."),
-    ):
-        command = option(command)
-    return command
+# How a source is read.
+reading_options = combine_options(
+    click.option("--table", metavar="NAME", help="Which table of the database or policy."),
+    click.option(
+        "--delimiter",
+        metavar="CHAR",
+        help="The separator of a CSV file's columns.",
+    ),
+    click.option("--encoding", metavar="NAME", help="utf-8 (default), utf-16 or latin-1."),
+    click.option(
+        "--memory", type=MEMORY, metavar="SIZE", help="Memory limit of DuckDB, such as 4GB."
+    ),
+)
 
 
 leave_out_option = click.option("--leave-out", type=NAMES, help="Columns that are not published.")
 
 
-def role_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options that stand in for a policy."""
-    for option in (
-        click.option(
-            "--unit",
-            metavar="COLUMN",
-            help="A row's person. Default: each row is a person.",
-        ),
-        click.option("--sensitive", type=NAMES, help="Columns outsiders must not learn."),
-        click.option(
-            "--quasi", type=NAMES, help="Columns outsiders may know, such as age,sex,zip."
-        ),
-    ):
-        command = option(command)
-    return command
+# What stands in for a policy.
+role_options = combine_options(
+    click.option("--quasi", type=NAMES, help="Columns outsiders may know, such as age,sex,zip."),
+    click.option("--sensitive", type=NAMES, help="Columns outsiders must not learn."),
+    click.option(
+        "--unit",
+        metavar="COLUMN",
+        help="A row's person. Default: each row is a person.",
+    ),
+)

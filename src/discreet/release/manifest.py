@@ -62,6 +62,10 @@ class Manifest:
     sha256: str | None
 
 
+def _program_version() -> str:
+    return f"discreet {version('discreet')}"
+
+
 def manifest_path(output: str | Path) -> Path:
     """Return where the manifest of an output goes: `release.json` beside it.
 
@@ -82,17 +86,19 @@ def manifest_path(output: str | Path) -> Path:
 
 def write_manifest(
     path: Path, release: Release, *, arguments: Mapping[str, Any], made: str | None = None
-) -> None:
-    """Write what was done and what it proves: nothing that depends on more than the published rows."""
-    _write_json(path, manifest_content(release, arguments=arguments, made=made))
+) -> dict[str, Any]:
+    """Write what was done and what it proves, and return it as plain data."""
+    content = manifest_content(release, arguments=arguments, made=made)
+    _write_json(path, content)
+    return content
 
 
 def manifest_content(
     release: Release, *, arguments: Mapping[str, Any], made: str | None = None
 ) -> dict[str, Any]:
-    """Return the manifest as plain data."""
+    """Return the manifest: nothing that depends on more than the published rows."""
     return {
-        "program": f"discreet {version('discreet')}",
+        "program": _program_version(),
         "format": FORMAT,
         "made": made,
         "arguments": dict(arguments),
@@ -123,7 +129,8 @@ def write_deidentification_manifest(
         _amend_record(record, found, _find_files(source))
     place = deidentification_manifest_path(target)
     if place is not None:
-        _write_json(place, {**public_deidentification(found), "accepted_risk": accepted})
+        public = public_deidentification(found)
+        _write_json(place, {"program": _program_version(), **public, "accepted_risk": accepted})
 
 
 def public_deidentification(found: Result) -> dict[str, Any]:
@@ -155,7 +162,6 @@ def _public_column(column: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _write_json(path: Path, content: Mapping[str, Any]) -> None:
-    content = {"program": f"discreet {version('discreet')}", **content}
     write_atomically(path, json.dumps(content, indent=2, ensure_ascii=False) + "\n")
 
 
@@ -269,7 +275,7 @@ def _amend_record(
     record: RegistryRecord, found: Result, files: Sequence[Path], **more: Any
 ) -> None:
     record.amend(
-        program=f"discreet {version('discreet')}",
+        program=_program_version(),
         files={str(path): record.keyed_digest(path) for path in files},
         release=found.to_dict(),
         **more,

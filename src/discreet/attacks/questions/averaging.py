@@ -11,9 +11,9 @@ from typing import Literal
 
 from sqlglot import exp
 
-from discreet.attacks.finding import Finding, make_finding
+from discreet.attacks.finding import Finding
 from discreet.attacks.questions.interface import Interface
-from discreet.attacks.questions.outcomes import explain_failure, score_results
+from discreet.attacks.questions.outcomes import explain_failure, make_scored_finding, score_results
 from discreet.attacks.questions.people import TargetPerson
 from discreet.attacks.questions.plans import conjunction_of
 from discreet.formatting import format_percent
@@ -155,16 +155,12 @@ def average_out(
     certainties = [result.certainty for result in found if result.certainty is not None]
     deviations = [result.deviation for result in found if result.answers > 1]
     is_sticky = way == "repeated" and bool(deviations) and not any(deviations)
-    finding = make_finding(
+    finding = make_scored_finding(
         "averaging",
-        target=interface.label,
-        verdict="",
-        targets=len(scored.present),
-        exposed=scored.right,
+        interface,
+        scored,
         claimed=claimed,
-        correct=scored.right,
         baseline=baseline,
-        control=scored.control,
         # Answers that never change say nothing about their noise.
         certainty=fmean(certainties) if certainties and not is_sticky else None,
         queries=interface.questions - before,

@@ -11,11 +11,11 @@ from typing import Any
 
 from sqlglot import exp
 
-from discreet.attacks.finding import Finding, make_finding
+from discreet.attacks.finding import Finding
 from discreet.attacks.questions.crowds import find_crowds
 from discreet.attacks.questions.domains import ColumnDomain
 from discreet.attacks.questions.interface import Interface
-from discreet.attacks.questions.outcomes import score_results, word_outcome
+from discreet.attacks.questions.outcomes import make_scored_finding, score_results, word_outcome
 from discreet.attacks.questions.people import TargetPerson
 from discreet.attacks.questions.plans import conjunction_of, disjunction_of, negation_of
 
@@ -239,16 +239,12 @@ def infer_by_counting(
         people, found, lambda result, person: is_inferred_right(result, person.truth, domain)
     )
     claimed = sum(result.place is not None for _, result in scored.present)
-    finding = make_finding(
+    finding = make_scored_finding(
         "counting",
-        target=interface.label,
-        verdict="",
-        targets=len(scored.present),
-        exposed=scored.right,
+        interface,
+        scored,
         claimed=claimed,
-        correct=scored.right,
         baseline=baseline,
-        control=scored.control,
         queries=interface.questions,
         knowledge=(
             "What distinguishes the person from everyone else, such as the name, and which values "

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from discreet.attacks.finding import Finding
+from discreet.attacks.finding import Finding, make_finding
 
 if TYPE_CHECKING:
     from discreet.attacks.questions.interface import Interface
@@ -41,6 +41,23 @@ def score_results(
         absent,
         right=sum(is_right(result, person) for person, result in present),
         control=sum(hits) / len(hits) if hits else None,
+    )
+
+
+def make_scored_finding(
+    attack: str, interface: Interface, scored: AttackScore[Any], *, claimed: int, **rest: Any
+) -> Finding:
+    """Return the finding of an attack by questions, still without its verdict."""
+    return make_finding(
+        attack,
+        target=interface.label,
+        verdict="",
+        targets=len(scored.present),
+        exposed=scored.right,
+        claimed=claimed,
+        correct=scored.right,
+        control=scored.control,
+        **rest,
     )
 
 

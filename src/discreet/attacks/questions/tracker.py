@@ -10,11 +10,11 @@ from typing import Any
 
 from sqlglot import exp
 
-from discreet.attacks.finding import Finding, make_finding
+from discreet.attacks.finding import Finding
 from discreet.attacks.questions.crowds import Crowd, count_everybody, find_crowds
 from discreet.attacks.questions.domains import ColumnDomain
 from discreet.attacks.questions.interface import Interface
-from discreet.attacks.questions.outcomes import score_results, word_outcome
+from discreet.attacks.questions.outcomes import make_scored_finding, score_results, word_outcome
 from discreet.attacks.questions.people import TargetPerson
 from discreet.attacks.questions.plans import (
     TrackerPlan,
@@ -296,16 +296,12 @@ def track(
         "absent": len(scored.absent),
         "claimed_of_absent": sum(result.is_claim for _, result in scored.absent),
     }
-    finding = make_finding(
+    finding = make_scored_finding(
         attack,
-        target=interface.label,
-        verdict="",
-        targets=len(scored.present),
-        exposed=scored.right,
+        interface,
+        scored,
         claimed=claimed,
-        correct=scored.right,
         baseline=baseline,
-        control=scored.control,
         certainty=_mean_certainty(found),
         queries=interface.questions,
         knowledge=(
