@@ -343,7 +343,7 @@ BAD = [
     (("-o", "o.csv", "--t", "1.5"), "invalid-criterion", "'t' must be at most 1"),
     (("-o", "o.csv", "--t", "ordered:0.2"), "invalid-criterion", "order"),
     (("-o", "o.csv", "--suppress", "120%"), "wrong-usage", "Write 0.05 or 5%"),
-    (("-o", "o.csv", "--suppress", "some"), "wrong-usage", "such as 5% or 0.05"),
+    (("-o", "o.csv", "--suppress", "some"), "wrong-usage", "Write 0.05 or 5%"),
     (("-o", "o.csv", "--time", "3 days"), "wrong-usage", "such as 30s or 2m"),
     (("-o", "o.csv", "--time", "0"), "wrong-usage", "such as 30s or 2m"),
     (("-o", "o.csv", "--weights", "age"), "wrong-usage", "such as age=2,zip=0.5"),
