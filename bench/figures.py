@@ -56,6 +56,9 @@ RECIPES = {
     "synthetic-time": "bench.attack_synthetic:measure_synthetic",
     "serving": "bench.serve:measure_serving",
     "walks": "bench.walks:measure_walks",
+    "detection": "bench.detection:measure_roles",
+    "detection-tables": "bench.detection:measure_sets",
+    "detection-classes": "bench.detection:measure_classes",
 }
 
 

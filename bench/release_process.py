@@ -102,7 +102,7 @@ def peer(name: str, folder: Path) -> str:
         subprocess.run([sys.executable, "-m", "venv", str(environment)], check=True)
         uv = Path(sys.executable).with_name("uv")
         subprocess.run(
-            [uv, "pip", "install", "--quiet", "--python", python, "--require-hashes",
+            [uv, "pip", "install", "--quiet", "--no-deps", "--python", python, "--require-hashes",
              "-r", f"bench/peers/{name}.lock"],
             check=True,
         )  # fmt: skip
