@@ -210,7 +210,7 @@ def test_faults_name_the_file_and_with_several_tables_the_table(tmp_path: Path) 
 @pytest.mark.parametrize(
     ("column", "fault"),
     [
-        ("nobody", "'role' cannot be 'nobody'. It is one of: 'identifier', 'insensitive',"),
+        ("nobody", "'role' cannot be 'nobody'. It is one of: 'household', 'identifier',"),
         ("{}", "the key 'role' is missing"),
         ("[a]", "'c' must hold keys and values, not a list"),
         ("{role: [a]}", "'role' cannot be a list"),

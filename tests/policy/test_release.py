@@ -245,6 +245,7 @@ releases = st.builds(
     utility=st.sampled_from(["loss", "entropy", "height"]),
     weights=st.dictionaries(st.sampled_from(["age", "NO"]), st.floats(0, 1e9)),
     target=st.sampled_from([None, "NO", "age"]),
+    publish_weight=st.booleans(),
     steps=st.lists(steps, max_size=3).map(tuple),
 )
 
@@ -252,6 +253,7 @@ releases = st.builds(
 @given(releases)
 def test_a_release_is_read_back_as_it_was_written(release: ReleasePolicy) -> None:
     columns = tuple(ColumnPolicy(name, ColumnRole.QUASI_IDENTIFIER) for name in ("age", "NO"))
+    columns += (ColumnPolicy("w", ColumnRole.WEIGHT),)
     policy = Policy({"t": TablePolicy("t", columns, release=release)})
     assert parse_policy(dump_policy(policy)) == policy
 
@@ -259,3 +261,35 @@ def test_a_release_is_read_back_as_it_was_written(release: ReleasePolicy) -> Non
 def test_a_default_release_is_not_written() -> None:
     policy = parse_policy("tables: {t: {columns: {a: identifier}, release: {method: local}}}")
     assert "release" not in dump_policy(policy)
+
+
+@pytest.mark.parametrize(
+    ("columns", "release", "fault"),
+    [
+        ("{a: weight, b: weight}", "{}", "column 'b' is a second weight besides 'a'"),
+        ("{a: {role: weight, kind: text}}", "{}", "weights are positive numbers"),
+        ("{a: {role: weight, bounds: [-1, 5]}}", "{}", "a weight with a negative bound"),
+        ("{a: identifier}", "{publish-weight: true}", "no column has the role 'weight'"),
+    ],
+)
+def test_a_fault_of_a_weight_is_reported(columns: str, release: str, fault: str) -> None:
+    with pytest.raises(InvalidPolicy, match=fault):
+        parse_policy(f"tables: {{t: {{columns: {columns}, release: {release}}}}}")
+
+
+def test_a_weight_is_no_unit() -> None:
+    with pytest.raises(InvalidPolicy, match="unit 'w' has the role 'weight'"):
+        parse_policy("tables: {t: {unit: w, columns: {w: weight}}}")
+
+
+def test_a_household_is_a_unit() -> None:
+    policy = parse_policy("tables: {t: {unit: h, columns: {h: household}}}")
+    assert policy.tables["t"].unit == "h"
+
+
+def test_households_and_weights_are_published_only_when_the_weight_is_asked_for() -> None:
+    columns = "columns: {h: household, w: weight, n: identifier, a: insensitive}"
+    silent = parse_policy(f"tables: {{t: {{{columns}}}}}").tables["t"]
+    asked = parse_policy(f"tables: {{t: {{{columns}, release: {{publish-weight: true}}}}}}")
+    assert silent.unpublished == ("h", "w", "n")
+    assert asked.tables["t"].unpublished == ("h", "n")

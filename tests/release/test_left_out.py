@@ -119,3 +119,30 @@ def test_a_policy_that_leaves_out_what_it_needs_is_refused(release: str, message
 def test_what_is_left_out_is_written_with_the_policy():
     loaded = parse_policy(LESS)
     assert parse_policy(dump_policy(loaded)).tables["people"].release.leave_out == ("salary",)
+
+
+SURVEY = PEOPLE.select(["sex", "ill"]).append_column("hhid", [[n // 3 for n in range(COUNT)]])
+SURVEY = SURVEY.append_column("wt", [[100.0, 200.0] * (COUNT // 2)])
+SURVEYED = """
+tables:
+  people:
+    columns: {hhid: household, sex: quasi-identifier, ill: sensitive, wt: weight}
+    criteria: [k-anonymity: {k: 5}, l-diversity: {column: ill, l: 3}]
+"""
+
+
+def test_no_release_has_a_household_and_the_weight_only_if_it_is_asked_for():
+    silent = discreet.anonymize(SURVEY, parse_policy(SURVEYED), table="people")
+    policy = parse_policy(SURVEYED + "    release: {publish-weight: true}\n")
+    asked = discreet.anonymize(SURVEY, policy, table="people")
+    assert silent.to_arrow().column_names == ["sex", "ill"]
+    assert silent.left_out == ("hhid", "wt")
+    assert asked.to_arrow().column_names == ["sex", "ill", "wt"]
+
+
+def test_a_published_weight_that_singles_people_out_stops_the_release():
+    rare = SURVEY.set_column(3, "wt", [[100.5 + n for n in range(COUNT)]])
+    policy = parse_policy(SURVEYED + "    release: {publish-weight: true}\n")
+    with pytest.raises(RiskNotTolerated, match="uniqueness"):
+        discreet.anonymize(rare, policy, table="people")
+    assert discreet.anonymize(rare, parse_policy(SURVEYED), table="people").k == COUNT // 2

@@ -17,7 +17,6 @@ from discreet.engines.engine import Column, DeclaredColumn, Kind, Table
 from discreet.formatting import join_names
 from discreet.measure.classes import SUPPRESSED
 from discreet.policy import model
-from discreet.policy.model import ColumnRole
 from discreet.sql import build
 
 if TYPE_CHECKING:
@@ -49,7 +48,7 @@ def exposed_columns(bound: RoleBinding) -> tuple[str, ...]:
 def _find_filled_identifiers(bound: RoleBinding) -> list[str]:
     """Return the identifiers that hold anything but missing values and `*`."""
     table = bound.subject.table
-    named = [c for c in table.columns if bound.roles.get(c.name) is ColumnRole.IDENTIFIER]
+    named = [c for c in table.columns if (role := bound.roles.get(c.name)) and role.names_people]
     if not named:
         return []
     counts = [

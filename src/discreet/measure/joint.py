@@ -199,7 +199,7 @@ def kept_columns(bound: RoleBinding) -> list[Column]:
     return [
         column
         for column in subject.table.columns
-        if column != subject.unit and bound.roles.get(column.name) is not ColumnRole.IDENTIFIER
+        if column != subject.unit and column.name not in bound.unpublished
     ]
 
 

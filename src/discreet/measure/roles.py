@@ -23,6 +23,16 @@ class RoleBinding:
     policy: model.TablePolicy | None = None
     guessed: bool = False
 
+    @property
+    def unpublished(self) -> frozenset[str]:
+        """The columns that no release has: what names people, and the weight unless it is asked for."""
+        keeps_weight = self.policy is not None and self.policy.release.publish_weight
+        return frozenset(
+            name
+            for name, role in self.roles.items()
+            if role.names_people or (role is ColumnRole.WEIGHT and not keeps_weight)
+        )
+
 
 def bind_roles(
     table: Table,
@@ -151,7 +161,7 @@ def _require_policy_columns(table: Table, policy: model.TablePolicy, path: str |
     faults: list[str] = []
     for column in policy.columns:
         # What is published has lost its identifiers, and its policy need not forget them.
-        if column.role is not ColumnRole.IDENTIFIER and table.column(column.name) is None:
+        if column.name not in policy.unpublished and table.column(column.name) is None:
             near = did_you_mean(column.name, (other.name for other in table.columns))
             start = f"{path}:{column.line}: column" if path and column.line else "Column"
             faults.append(f"{start} '{column.name}' is not in {table.label}.{near}")

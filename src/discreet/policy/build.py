@@ -167,6 +167,7 @@ def _release(
         target=written.target,
         leave_out=tuple(written.leave_out or ()),
         steps=tuple(steps),
+        publish_weight=written.publish_weight,
         line=document.line(place),
     )
 

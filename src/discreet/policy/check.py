@@ -100,6 +100,7 @@ def check_tables(tables: dict[str, PartialTable], *, faults: Faults) -> None:
     _check_ids(tables, faults=faults)
     for table in tables.values():
         _check_unit(table, faults=faults)
+        _check_weight(table, faults=faults)
         _check_references(table, tables=tables, faults=faults)
         for (index, name), parameters in table.criteria.items():
             place = (*table.place, "criteria", index, name)
@@ -129,11 +130,42 @@ def _check_unit(table: PartialTable, *, faults: Faults) -> None:
     if table.unit not in table.columns:  # it need not be listed
         return
     role = table.role(table.unit)
-    if role in (ColumnRole.SENSITIVE, ColumnRole.QUASI_IDENTIFIER):
+    if role in (ColumnRole.SENSITIVE, ColumnRole.QUASI_IDENTIFIER, ColumnRole.WEIGHT):
         faults.add(
             (*table.place, "unit"),
             f"unit '{table.unit}' has the role '{role}', but a unit identifies the person of a row. "
             f"Give the column the role '{ColumnRole.IDENTIFIER}', or choose another unit.",
+        )
+
+
+def _check_weight(table: PartialTable, *, faults: Faults) -> None:
+    """Note a second column of weights, and one whose values cannot be positive numbers."""
+    weights = [name for name in table.columns if table.role(name) == ColumnRole.WEIGHT]
+    for name in weights[1:]:
+        faults.add(
+            (*table.place, "columns", name),
+            f"column '{name}' is a second weight besides '{weights[0]}', but a row stands for one "
+            f"number of people. Give one of them the role '{ColumnRole.INSENSITIVE}', or leave it out.",
+        )
+    for name in weights:
+        kind = table.columns[name].get("kind")
+        if kind is not None and kind not in ("integer", "number"):
+            faults.add(
+                (*table.place, "columns", name, "kind"),
+                f"column '{name}' is a weight of the kind '{kind}', but weights are positive numbers. "
+                "Write `kind: number`, or choose another role.",
+            )
+        bounds = unwrap(table.columns[name].get("bounds"))
+        if isinstance(bounds, list) and bounds and str(bounds[0]).strip().startswith("-"):
+            faults.add(
+                (*table.place, "columns", name, "bounds"),
+                f"column '{name}' is a weight with a negative bound, but weights are positive numbers. "
+                "Write `bounds: [0, …]`.",
+            )
+    if "publish-weight" in table.release and not weights:
+        faults.add(
+            (*table.place, "release", "publish-weight"),
+            "no column has the role 'weight', so there is none to publish. Give a column that role.",
         )
 
 

@@ -39,6 +39,13 @@ class ColumnRole(StrEnum):
     QUASI_IDENTIFIER = "quasi-identifier"
     SENSITIVE = "sensitive"
     INSENSITIVE = "insensitive"
+    WEIGHT = "weight"  # how many people of the population a row stands for
+    HOUSEHOLD = "household"  # links the people of a household or cluster
+
+    @property
+    def names_people(self) -> bool:
+        """Whether a column of this role names a person or a group of people: it is never published."""
+        return self in (ColumnRole.IDENTIFIER, ColumnRole.HOUSEHOLD)
 
 
 ColumnKind = Literal["integer", "number", "text", "boolean", "date", "timestamp", "time"]
@@ -307,7 +314,8 @@ class ReleasePolicy:
 
     `suppress` is the share of rows that may be left out, `weights` what a quasi-identifier's loss
     counts (1 where it is not listed), `target` the column that a classifier is to predict,
-    `leave_out` the columns that are not published, whatever their roles.
+    `leave_out` the columns that are not published, whatever their roles. The sampling weight is
+    published with `publish_weight` only: one that few people have singles them out.
 
     >>> release = ReleasePolicy(suppress=0.05, steps=(TopCode("age", Decimal(90)),))
     >>> release.method, len(release.steps)
@@ -321,6 +329,7 @@ class ReleasePolicy:
     target: str | None = None
     leave_out: tuple[str, ...] = ()
     steps: tuple[Step, ...] = ()
+    publish_weight: bool = False
     line: int | None = field(default=None, compare=False)
 
 
@@ -387,6 +396,21 @@ class TablePolicy:
     def with_role(self, role: ColumnRole) -> tuple[str, ...]:
         """Return the names of the columns that have `role`, in the policy's order."""
         return tuple(column.name for column in self.columns if column.role is role)
+
+    @property
+    def weight(self) -> str | None:
+        """The column of sampling weights, None when no column has that role."""
+        return next(iter(self.with_role(ColumnRole.WEIGHT)), None)
+
+    @property
+    def unpublished(self) -> tuple[str, ...]:
+        """The columns that no release has: what names people, and the weight unless it is asked for."""
+        return tuple(
+            column.name
+            for column in self.columns
+            if column.role.names_people
+            or (column.role is ColumnRole.WEIGHT and not self.release.publish_weight)
+        )
 
     def without(self, names: Collection[str]) -> TablePolicy:
         """Return the policy of the table without these columns: nothing is asked of them any more."""

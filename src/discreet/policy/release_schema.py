@@ -220,6 +220,11 @@ class WrittenRelease(WrittenMapping):
     leave_out: Names | None = Field(
         None, alias="leave-out", description="Columns that are not published."
     )
+    publish_weight: bool = Field(
+        False,
+        alias="publish-weight",
+        description="Whether the sampling weights are published; a rare weight singles people out.",
+    )
     steps: list[WrittenStep] = Field([], description="What is done first, in this order.")
 
     @model_validator(mode="after")

@@ -81,7 +81,7 @@ def unsure_columns(policy: TablePolicy, *, among: Collection[str] | None = None)
         column.name
         for column in policy.columns
         if column.unsure
-        and column.role is not ColumnRole.IDENTIFIER
+        and not column.role.names_people
         and (among is None or column.name in among)
     ]
 

@@ -153,6 +153,7 @@ def _release_value(release: ReleasePolicy) -> dict[str, Any]:
         "weights": {name: _plain_value(weight) for name, weight in release.weights.items()},
         "target": release.target,
         "leave-out": list(release.leave_out),
+        "publish-weight": release.publish_weight,
         "steps": [step_value(step) for step in release.steps],
     }
     usual: dict[str, Any] = {
@@ -162,6 +163,7 @@ def _release_value(release: ReleasePolicy) -> dict[str, Any]:
         "weights": {},
         "target": None,
         "leave-out": [],
+        "publish-weight": False,
         "steps": [],
     }
     return {key: value for key, value in plain.items() if value != usual[key]}

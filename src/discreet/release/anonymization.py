@@ -205,7 +205,7 @@ def _publish_release(plan: _AnonymizePlan, target: Target | None) -> Release:
     goal = _read_goal(plan, reading, bound)
     plan.progress("classes", 1, 1)
     recoding, drops = _solve(plan, reading)
-    leave_out = {*plan.asked.with_role(model.ColumnRole.IDENTIFIER), *unlisted.left_out}
+    leave_out = {*plan.asked.unpublished, *unlisted.left_out}
     leave_out |= {bound.subject.unit.name} if bound.subject.unit else set()
     chosen = ChosenRecoding(reading, recoding, frozenset(leave_out), drops)
     if chosen.drops and not len(recoding):

@@ -34,7 +34,8 @@ def unlisted_columns(table: Table, policy: model.TablePolicy) -> UnlistedColumns
     identifiers = [
         column.name
         for column in unknown
-        if (guess := guesses[column.name]).role is ColumnRole.IDENTIFIER
+        if (guess := guesses[column.name]).role.names_people
+        or guess.role is ColumnRole.WEIGHT
         or (guess.meaning is None and names_people(table, column))
     ]
     exposing = [

@@ -102,6 +102,6 @@ def policy_of_release(policy: model.TablePolicy) -> model.TablePolicy:
         if column.role is model.ColumnRole.QUASI_IDENTIFIER
         else column
         for column in policy.columns
-        if column.role is not model.ColumnRole.IDENTIFIER
+        if column.name not in policy.unpublished
     )
     return replace(policy, columns=columns)

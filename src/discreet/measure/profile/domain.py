@@ -44,8 +44,10 @@ def propose_domain(
 
     `holders` is what the rarest value was counted in: rows, or people with several rows.
     """
-    if guess.role in (ColumnRole.IDENTIFIER, ColumnRole.INSENSITIVE) or not counts.present:
+    if guess.role.names_people or guess.role is ColumnRole.INSENSITIVE or not counts.present:
         return DomainDraft()
+    if guess.role is ColumnRole.WEIGHT:
+        return _propose_number_domain(counts, guess)
     if is_date(counts):
         return _propose_date_domain(counts, guess)
     if guess.meaning == "postcode":

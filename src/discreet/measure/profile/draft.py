@@ -24,6 +24,7 @@ from discreet.measure.profile.keys import (
 from discreet.measure.profile.limits import propose_rows_per_unit
 from discreet.measure.profile.policy_draft import ColumnDraft, PolicyDraft, TableDraft
 from discreet.measure.profile.statistics import describe_columns, fewest_people
+from discreet.measure.profile.survey import find_weights
 from discreet.measure.profile.vocabulary import is_row_id_name
 from discreet.policy.answer_model import ROW
 from discreet.policy.model import ColumnRole
@@ -66,11 +67,47 @@ def draft_tables(tables: Sequence[Table], *, sources: Sequence[str] | None = Non
 def _guess_columns(
     name: str, counts: Sequence[ColumnStatistics]
 ) -> tuple[dict[str, RoleGuess], Unit | None]:
-    guesses = {item.name: guess_column(item) for item in counts}
+    guesses = _settle_weights(counts, {item.name: guess_column(item) for item in counts})
     unit = choose_unit(name, counts, guesses)
     if unit is not None and unit.repeats:  # then a row that is unique is not a person
-        guesses = {item.name: guess_column(item, noun="rows") for item in counts}
+        by_rows = {item.name: guess_column(item, noun="rows") for item in counts}
+        guesses = _settle_weights(counts, by_rows)
     return guesses, unit
+
+
+def _settle_weights(
+    counts: Sequence[ColumnStatistics], guesses: Mapping[str, RoleGuess]
+) -> dict[str, RoleGuess]:
+    """Return the guesses with at most one sampling weight; further ones are not published either."""
+    households = [name for name, guess in guesses.items() if guess.role is ColumnRole.HOUSEHOLD]
+    weights = find_weights(counts, households=households)
+    first = next(iter(weights), None)
+    return {
+        name: _weight_guess(guess, first, is_sure=weights[name]) if name in weights else guess
+        for name, guess in guesses.items()
+    }
+
+
+def _weight_guess(guess: RoleGuess, first: str | None, *, is_sure: bool) -> RoleGuess:
+    if guess.column == first:
+        doubt = "" if is_sure else ", and no body weight by its values"
+        return replace(
+            guess,
+            role=ColumnRole.WEIGHT,
+            reason=f"a sampling weight by its name{doubt}: how many people of the population a row "
+            "stands for; it is not published unless you ask for it",
+            confidence="high" if is_sure else "low",
+            meaning="sampling weight",
+            safe_harbor=None,
+        )
+    return replace(
+        guess,
+        role=ColumnRole.IDENTIFIER,
+        reason=f"another weight besides {first}: a set of weights singles people out",
+        confidence="medium",
+        meaning="sampling weight",
+        safe_harbor=None,
+    )
 
 
 def _links_of(
@@ -97,14 +134,15 @@ def _table_draft(
         _without_rarities(item, counts, unit, column)
         for counts, column in zip(item.counts, drafts, strict=True)
     )
-    doubts = () if unit else _doubtful_columns(item, links)
+    households = [name for name, guess in guesses.items() if guess.role is ColumnRole.HOUSEHOLD]
+    doubts = () if unit else _doubtful_columns(item, links, known=households)
     drafted = unit.column if unit else None if doubts else ROW
     return TableDraft(
         name=item.name,
         source=without_password(source),
         rows=max((counts.rows for counts in item.counts), default=0),
         unit=drafted,
-        unit_reason=unit.reason if unit else _unit_reason(doubts),
+        unit_reason=unit.reason if unit else _unit_reason(doubts, households),
         columns=tuple(_with_kind(item.table, column) for column in columns),
         criteria=_propose_criteria(columns),
         limit=propose_rows_per_unit(item.table, unit.column) if unit else None,
@@ -113,17 +151,29 @@ def _table_draft(
     )
 
 
-def _doubtful_columns(item: KeyedTable, links: Mapping[str, tuple[str, str]]) -> tuple[str, ...]:
-    """Return the columns of a table without a unit by which one person may have several rows."""
+def _doubtful_columns(
+    item: KeyedTable, links: Mapping[str, tuple[str, str]], *, known: Sequence[str]
+) -> tuple[str, ...]:
+    """Return the columns of a table without a unit by which one person may have several rows.
+
+    Rows of one household are different people: ids that are `known` to be a household's leave no doubt.
+    """
     repeating = [
-        c.name for c in item.counts if is_row_id_name(c.name) and 0 < c.distinct < c.present
+        c.name
+        for c in item.counts
+        if is_row_id_name(c.name) and 0 < c.distinct < c.present and c.name not in known
     ]
     return tuple(dict.fromkeys([*links, *repeating]))
 
 
-def _unit_reason(doubts: Sequence[str]) -> str:
+def _unit_reason(doubts: Sequence[str], households: Sequence[str]) -> str:
     if doubts:
         return f"{', '.join(doubts)} may give one person several rows"
+    if households:
+        return (
+            f"each row is taken to be one person; write {households[0]} to protect all of a "
+            "household together"
+        )
     return "each row is taken to be one person"
 
 
@@ -147,7 +197,7 @@ def _reading_options(table: Table) -> dict[str, str]:
 def _column_draft(
     counts: ColumnStatistics, guess: RoleGuess, target: tuple[str, str] | None, unit: Unit | None
 ) -> ColumnDraft:
-    if target is not None and guess.confidence == "low":
+    if target is not None and guess.role is not ColumnRole.HOUSEHOLD and guess.confidence == "low":
         # The other table shows whom the value names.
         reason = (
             f"it points to a row of another table; {guess.evidence['distinct']:,} rows are in use"

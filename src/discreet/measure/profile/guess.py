@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from discreet.engines.engine import Kind
 from discreet.measure.profile.identifiers import PATTERNS, recognize_number
+from discreet.measure.profile.survey import is_household_id
 from discreet.measure.profile.vocabulary import is_id_name, is_person_id_name, recognize_concept
 from discreet.measure.text.person_names import fold_accents, looks_like_people
 from discreet.policy.model import ColumnRole
@@ -128,6 +129,20 @@ def _by_pattern(column: _ColumnEvidence) -> RoleGuess | None:
     reason = f"{rows:,} of {counts.present:,} values look like: {best.name}"
     return column.guess(
         ColumnRole.IDENTIFIER, reason, "high", meaning=best.name, safe_harbor=best.safe_harbor
+    )
+
+
+def _by_household(column: _ColumnEvidence) -> RoleGuess | None:
+    """The id of a household or cluster: it links people who are known together."""
+    counts = column.counts
+    if not is_household_id(counts):
+        return None
+    reason = (
+        f"the id of a household or cluster by its name; {counts.present:,} rows share "
+        f"{counts.distinct:,} of them, and who knows one member finds the others"
+    )
+    return column.guess(
+        ColumnRole.HOUSEHOLD, reason, "high", meaning="household id", safe_harbor="R"
     )
 
 
@@ -351,6 +366,7 @@ def _by_selectivity(column: _ColumnEvidence) -> RoleGuess:
 _RULES: tuple[Callable[[_ColumnEvidence], RoleGuess | None], ...] = (
     _by_emptiness,
     _by_pattern,
+    _by_household,
     _by_person_key,
     _by_identifier_name,
     _by_check_digits,

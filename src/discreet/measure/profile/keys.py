@@ -54,7 +54,13 @@ def choose_unit(
     patients than doctors), then the table's own id, then a national or medical record number, then
     any identifier that repeats.
     """
-    usable = [item for item in counts if item.present and 10 * item.missing <= item.rows]
+    usable = [
+        item
+        for item in counts
+        if item.present
+        and 10 * item.missing <= item.rows
+        and guesses[item.name].role not in (ColumnRole.HOUSEHOLD, ColumnRole.WEIGHT)
+    ]
     people = [item for item in usable if _is_person_key(guesses, item)]
     own = [item for item in usable if _is_own_key(name, item) and _is_identifying(guesses, item)]
     numbers = [item for item in usable if guesses[item.name].safe_harbor in ("G", "H")]

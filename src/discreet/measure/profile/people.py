@@ -27,7 +27,7 @@ def keys_by_policy(policy: model.TablePolicy, names: Iterable[str]) -> tuple[str
     listed = [
         column.name
         for column in policy.columns
-        if column.role is ColumnRole.IDENTIFIER or column.references is not None
+        if column.role.names_people or column.references is not None
     ]
     every = dict.fromkeys([*(column.name for column in policy.columns), *names])
     identifying = [name for name in every if _names_a_person(name)]
@@ -48,7 +48,6 @@ def keys_by_content(table: Table) -> tuple[str, ...]:
     repeating = [
         counts.name
         for counts in describe_columns(table)
-        if 0 < counts.distinct < counts.present
-        and guess_column(counts).role is ColumnRole.IDENTIFIER
+        if 0 < counts.distinct < counts.present and guess_column(counts).role.names_people
     ]
     return tuple(dict.fromkeys([*named, *repeating]))

@@ -16,7 +16,6 @@ from discreet.measure.profile.guess import RoleGuess
 from discreet.measure.profile.identifiers import SAFE_HARBOR
 from discreet.measure.profile.limits import RowsPerUnit
 from discreet.policy.answer_model import ROW
-from discreet.policy.model import ColumnRole
 from discreet.result import Result, to_plain_data
 
 _WIDTH = 100
@@ -173,7 +172,7 @@ def _write_column(column: ColumnDraft) -> Iterator[str]:
         parts["values"] = {"drafted": list(domain.values)}
     if domain.hierarchy:
         parts["hierarchy"] = domain.hierarchy
-    if guess.confidence == "low" and guess.role is not ColumnRole.IDENTIFIER:
+    if guess.confidence == "low" and not guess.role.names_people:
         parts["unsure"] = True
     yield f"      {_format_scalar(guess.column)}: {_format_flow(parts)}"
 

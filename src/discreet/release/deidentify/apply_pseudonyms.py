@@ -141,7 +141,7 @@ def _decide_columns(
             found[column.name] = _ColumnDecision(kind.name, "as you asked", role)
         elif column.name in choices.keep:
             found[column.name] = _ColumnDecision("kept", "kept as it is on your word", role)
-        elif role in (None, ColumnRole.IDENTIFIER):
+        elif role is None or role.names_people or role is ColumnRole.WEIGHT:
             found[column.name] = _ColumnDecision("removed", reason, role)
         elif guess and guess.meaning is None and names_people(table, column):
             reason = "not recognized, but its values are identifiers"

@@ -17,7 +17,6 @@ from discreet.measure.assess import Progress, assess_binding, open_population
 from discreet.measure.assessment import Assessment, CriterionVerdict
 from discreet.measure.roles import RoleBinding, bind_roles
 from discreet.policy import model
-from discreet.policy.model import ColumnRole
 from discreet.release.deidentify.attacks import AttackAttempt, attacks_not_tried, attacks_tried
 from discreet.release.deidentify.replace import UNIT, keep_rows, replace_values
 from discreet.release.source import SourceTable
@@ -167,7 +166,11 @@ def _check_choices(source: SourceTable, choices: ExpertChoices) -> model.TablePo
 
 def _remaining_identifiers(table: Table, policy: model.TablePolicy) -> tuple[str, ...]:
     """Return the policy's identifiers that the table holds with any value in them."""
-    named = [name for name in policy.with_role(ColumnRole.IDENTIFIER) if table.column(name)]
+    named = [
+        column.name
+        for column in policy.columns
+        if column.role.names_people and table.column(column.name)
+    ]
     if not named:
         return ()
     counts = [
@@ -183,7 +186,7 @@ def _to_remove(table: Table, policy: model.TablePolicy) -> tuple[str, ...]:
     return tuple(
         column.name
         for column in table.columns
-        if (stated := policy.column(column.name)) is None or stated.role is ColumnRole.IDENTIFIER
+        if policy.column(column.name) is None or column.name in policy.unpublished
     )
 
 

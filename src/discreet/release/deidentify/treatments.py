@@ -138,9 +138,10 @@ def _treat_column(
         return Treatment(name, *_STATED[stated])
     if stated is not None:
         return _of_class(guess, stated)
-    if role is ColumnRole.IDENTIFIER:
+    if role is not None and role.names_people:
         letter = guess.safe_harbor or "R"
-        return Treatment(name, Action.REMOVE, letter, "an identifier by the policy")
+        article = "an" if role is ColumnRole.IDENTIFIER else "a"
+        return Treatment(name, Action.REMOVE, letter, f"{article} {role} by the policy")
     for rule in _RULES:
         if (found := rule(guess, role)) is not None:
             return found
@@ -205,7 +206,7 @@ def _names_an_identifier(guess: RoleGuess) -> bool:
 
 
 def _by_identifier(guess: RoleGuess, role: ColumnRole | None) -> Treatment | None:
-    if guess.role is not ColumnRole.IDENTIFIER:
+    if not guess.role.names_people:
         return None
     if guess.meaning == "unique code" and guess.confidence != "high" and role is not None:
         return None  # a human has looked at it, and takes it for something else
