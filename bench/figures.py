@@ -59,6 +59,7 @@ RECIPES = {
     "detection": "bench.detection:measure_roles",
     "detection-tables": "bench.detection:measure_sets",
     "detection-classes": "bench.detection:measure_classes",
+    "text-recall": "bench.text_recall:measure_recall",
 }
 
 
