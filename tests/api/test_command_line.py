@@ -30,6 +30,7 @@ FUNCTIONS: Mapping[str, Functions] = {
     "init": (discreet.draft_policy,),
     "limits": (discreet.open, Curator.limits),
     "register": (discreet.open, Curator.register),
+    "reidentify": (discreet.reidentify,),
     "serve": (serve,),
     **{f"epsilon {name.replace('_', '-')}": (getattr(epsilon, name),) for name in epsilon.__all__},
 }

@@ -26,6 +26,7 @@ VERBS = {
     "check": "Check a table in CI: exit 3 unless the policy's criteria hold",
     "anonymize": "Publish rows that meet the criteria, with little loss",
     "deidentify": "Remove or replace what names people, by Safe Harbor or expert",
+    "reidentify": "Undo pseudonyms, as the holder of their key",
     "ask": "Answer a question in SQL under differential privacy",
     "explain": "Show what a question costs and how exact its answer is",
     "limits": "Choose how many rows of one person count, privately",

@@ -123,13 +123,7 @@ _expert_options = options.combine_options(
 
 
 _pseudonym_options = options.combine_options(
-    click.option(
-        "--key-file",
-        type=click.Path(path_type=Path),
-        metavar="FILE",
-        help="The file with the secret key.",
-    ),
-    click.option("--key-env", metavar="VAR", help="The variable with the secret key."),
+    options.key_options,
     click.option("--columns", type=options.NAMES, help="Keyed pseudonyms that cannot be undone."),
     click.option(
         "--format-preserving", type=options.NAMES, help="Pseudonyms of the same form as the value."

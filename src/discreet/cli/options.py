@@ -186,3 +186,15 @@ role_options = combine_options(
         help="A row's person. Default: each row is a person.",
     ),
 )
+
+
+# The secret key of pseudonyms.
+key_options = combine_options(
+    click.option(
+        "--key-file",
+        type=click.Path(path_type=Path),
+        metavar="FILE",
+        help="The file with the secret key.",
+    ),
+    click.option("--key-env", metavar="VAR", help="The variable with the secret key."),
+)

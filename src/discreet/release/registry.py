@@ -30,6 +30,7 @@ from discreet.writing import write_private_file
 
 NAME = "discreet-releases"
 _KEY, _ENDING = "key", ".json"
+_REIDENTIFIED = "reidentified.jsonl"
 _KEY_BYTES = 32
 
 
@@ -217,6 +218,28 @@ def find_record(folders: Sequence[Path], identity: str) -> RegistryRecord | None
             if "arguments" in content or "files" in content:
                 return RegistryRecord((folder,), identity, content)
     return None
+
+
+def remember_reidentification(folders: Sequence[Path], **entry: Any) -> None:
+    """Write down that the holder of a key is about to see the values behind pseudonyms.
+
+    Raises:
+        RegistryFailed: It cannot be written down, so that nothing must be undone.
+    """
+    line = json.dumps(entry, ensure_ascii=False) + "\n"
+    for folder in folders:
+        with _lock_folder(folder):
+            try:
+                flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND
+                with os.fdopen(os.open(folder / _REIDENTIFIED, flags, 0o600), "ab") as file:
+                    file.write(line.encode())
+                    file.flush()
+                    os.fsync(file.fileno())
+            except OSError as error:
+                raise RegistryFailed(
+                    f"The re-identification cannot be written down in {folder}: {error.strerror}. "
+                    "Nothing was undone."
+                ) from None
 
 
 def keyed_digest(path: Path, *, key: bytes) -> str:

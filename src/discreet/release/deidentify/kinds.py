@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, TypeAlias
 
@@ -92,3 +93,17 @@ Pseudonym: TypeAlias = KeyedHash | Reversible | FormatPreserving | RandomToken |
 def describe_pseudonym(pseudonym: Pseudonym) -> dict[str, Any]:
     """Return a pseudonym as plain values for a manifest; they hold no secret."""
     return {"kind": pseudonym.name, **dataclasses.asdict(pseudonym)}
+
+
+def read_pseudonym(stated: Mapping[str, Any]) -> Pseudonym:
+    """Return the pseudonym that `describe_pseudonym` described; what is no pseudonym is a ValueError.
+
+    >>> read_pseudonym(describe_pseudonym(DateShift(days=30)))
+    DateShift(domain='', days=30)
+    """
+    options = dict(stated)
+    name = options.pop("kind")
+    for kind in (KeyedHash, Reversible, FormatPreserving, RandomToken, DateShift):
+        if kind.name == name:
+            return kind(**options)
+    raise ValueError(f"There is no pseudonym '{name}'.")
