@@ -70,9 +70,17 @@ class LockedSource(DiscreetError):
 
 
 class EngineFailed(DiscreetError):
-    """The engine refused a statement; its message is withheld because it may quote data."""
+    """The engine refused a statement; its message is passed on only if it cannot quote data.
+
+    `summary` is the message without the engine's own words: they may hold sizes and names that a
+    custodian may see, and a client of the server may not.
+    """
 
     code = "engine-failed"
+
+    def __init__(self, summary: str, *, engine_words: str = "") -> None:
+        super().__init__(f"{summary} {engine_words}".strip())
+        self.summary = summary
 
 
 class DuplicateColumns(DiscreetError):

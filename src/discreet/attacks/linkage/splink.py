@@ -14,7 +14,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from discreet.arrow import ArrowArray, pc
-from discreet.engines.duckdb import call_duckdb
+from discreet.engines.duckdb import call_duckdb, hide_progress_bar
 from discreet.errors import MissingExtra, WrongUsage
 
 _SAMPLED = 1_000_001  # pairs from which chance agreement is learned; Splink warns of 1e6 exactly
@@ -108,7 +108,7 @@ def _predict_pairs(
         config={"autoinstall_known_extensions": False, "autoload_known_extensions": False},
     )
     try:
-        connection.execute("SET enable_progress_bar = false")
+        hide_progress_bar(connection)
         interface = DuckDBAPI(connection=connection)
         sources = [
             interface.register(table, dataset_display_name=name)

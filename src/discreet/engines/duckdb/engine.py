@@ -15,7 +15,12 @@ import duckdb
 import pyarrow as pa
 from sqlglot import exp
 
-from discreet.engines.duckdb.failures import FAILURES, call_duckdb, duckdb_engine_failure
+from discreet.engines.duckdb.failures import (
+    FAILURES,
+    call_duckdb,
+    duckdb_engine_failure,
+    duckdb_setting_failure,
+)
 from discreet.engines.engine import KINDS, ArrowBatch, ArrowReader, ArrowTable, Column, Kind, Table
 from discreet.engines.render import byte_order, drop_table, drop_view, render_sql
 from discreet.errors import EngineFailed, OutputRefused, WrongUsage
@@ -114,7 +119,23 @@ def connect_in_memory(settings: Mapping[str, Any]) -> duckdb.DuckDBPyConnection:
         "allow_persistent_secrets": False,
         "python_enable_replacements": False,
     }
-    return call_duckdb(lambda: duckdb.connect(":memory:", config=closed | dict(settings)))
+    return call_duckdb(
+        lambda: duckdb.connect(":memory:", config=closed | dict(settings)), duckdb_setting_failure
+    )
+
+
+def hide_progress_bar(connection: duckdb.DuckDBPyConnection) -> None:
+    """Let DuckDB draw no progress bar of its own.
+
+    In Jupyter without ipywidgets there is none, and DuckDB refuses the setting in either direction.
+    """
+
+    def hide() -> None:
+        shown = connection.execute("SELECT current_setting('enable_progress_bar')").fetchone()
+        if shown and shown[0]:
+            connection.execute("SET enable_progress_bar = false")
+
+    call_duckdb(hide, duckdb_setting_failure)
 
 
 class DuckDB:
@@ -143,7 +164,7 @@ class DuckDB:
             settings["threads"] = threads
         self._connection = connect_in_memory(settings)
         self._set(self._connection, "TimeZone", build.text("UTC"))
-        self._set(self._connection, "enable_progress_bar", exp.false())
+        hide_progress_bar(self._connection)
 
     def _set_up(self, *, looks_at_rows: bool) -> None:
         """Begin with nothing registered; a connection is made afterwards."""
@@ -446,7 +467,7 @@ class DuckDB:
     def _open_cursor(self) -> duckdb.DuckDBPyConnection:
         """Return a separate connection to the same data, with its local settings applied again."""
         cursor = call_duckdb(self._connection.cursor)
-        self._set(cursor, "enable_progress_bar", exp.false())
+        hide_progress_bar(cursor)
         for name, data in self._registered.items():
             call_duckdb(lambda name=name, data=data: cursor.register(name, data))
         return cursor
@@ -454,7 +475,7 @@ class DuckDB:
     def _set(self, connection: duckdb.DuckDBPyConnection, name: str, value: exp.Expr) -> None:
         item = exp.SetItem(this=exp.EQ(this=exp.var(name), expression=value))
         text = render_sql(exp.Set(expressions=[item]), dialect=self.dialect)
-        call_duckdb(lambda: connection.execute(text))
+        call_duckdb(lambda: connection.execute(text), duckdb_setting_failure)
 
 
 def _is_ours(relation: exp.Table) -> bool:

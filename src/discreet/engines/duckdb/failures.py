@@ -1,4 +1,4 @@
-"""DuckDB's failures as ours: its messages may quote a cell and are dropped.
+"""DuckDB's failures as ours: only messages that cannot quote a cell are passed on.
 
 SQLSTATEs are found by the exception's class and the first words of its message.
 """
@@ -94,22 +94,85 @@ _CLASSES: Mapping[type[Exception], str] = {
 }
 
 
+_SIZE = r"[\d.]+ ?(?:bytes|[KMGT]i?B)"
+_SYSTEM = "|".join(
+    re.escape(os.strerror(number))
+    for number in (
+        *(errno.ENOENT, errno.EACCES, errno.EPERM, errno.EISDIR, errno.ENOTDIR, errno.EROFS),
+        *(errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EMFILE, errno.ENFILE, errno.EIO),
+    )
+)
+_SQL_WORDS = (
+    "ALL|AND|AS|BY|CASE|CAST|COPY|CREATE|DISTINCT|DROP|ELSE|END|FROM|GROUP|HAVING|IN|IS|JOIN|LIMIT|"
+    r"NOT|OFFSET|ON|OR|ORDER|OVER|PARTITION|SELECT|SET|TABLE|THEN|UNION|USING|VIEW|WHEN|WHERE|WITH|"
+    r"[(),;.*=<>+/-]"
+)
+# What a message may hold to be passed on: DuckDB's fixed words, sizes, reasons of the operating
+# system, names of functions and settings, and words of SQL. No pattern reaches a literal or a path:
+# statements of ours hold labels, and partitioned files have cells in their paths.
+_HARMLESS: Mapping[type[Exception], tuple[str, ...]] = {
+    duckdb.OutOfMemoryException: (
+        rf"failed to (?:allocate data|pin block|offload data block) of size {_SIZE}"
+        rf"(?: \({_SIZE}/{_SIZE} used\))?",
+        rf"could not allocate block of size {_SIZE}(?: \({_SIZE}/{_SIZE} used\))?",
+    ),
+    duckdb.IOException: (_SYSTEM, r"No files found that match the pattern"),
+    OSError: (_SYSTEM,),
+    duckdb.PermissionException: (r"file system operations are disabled by configuration",),
+    duckdb.InterruptException: (r"Interrupted!",),
+    duckdb.CatalogException: (
+        r"(?:Scalar|Aggregate|Table|Macro) Function with name [a-z_][a-z0-9_]* does not exist",
+    ),
+    duckdb.ParserException: (
+        rf"syntax error at or near \"(?:{_SQL_WORDS})\"",
+        r"syntax error at end of input",
+    ),
+}
+
+
 # A result that is read in batches fails with an OSError that has DuckDB's message.
 FAILURES = (duckdb.Error, pa.ArrowException, OSError)
 
 
 def duckdb_engine_failure(error: Exception) -> EngineFailed:
-    """Return the failure of a step of ours."""
-    kind = type(error).__name__
+    """Return the failure of a step of ours, with DuckDB's message if it cannot quote data."""
+    kind, words = type(error).__name__, _harmless_words(error)
     if isinstance(error, duckdb.OutOfMemoryException):
         return EngineFailed(
             f"DuckDB ran out of memory or of disk for spilling ({kind}). "
-            "Raise the memory limit, or free space in the temporary folder (TMPDIR)."
+            "Raise the memory limit, or free space in the temporary folder (TMPDIR).",
+            engine_words=words and f"DuckDB's message: {words}",
+        )
+    if words:
+        return EngineFailed(
+            f"DuckDB refused a statement ({kind}).", engine_words=f"DuckDB's message: {words}"
         )
     return EngineFailed(
         f"DuckDB refused a statement ({kind}). Its own message is withheld because it may quote "
         "data; run the same step in DuckDB itself to see it."
     )
+
+
+def duckdb_setting_failure(error: Exception) -> EngineFailed:
+    """Return the failure of a setting: no row is read, and its value is ours, so it quotes no data."""
+    return EngineFailed(
+        f"DuckDB refused a setting ({type(error).__name__}).",
+        engine_words=f"DuckDB's message: {_first_line(error)}",
+    )
+
+
+def _harmless_words(error: Exception) -> str:
+    """Return the part of a message that holds fixed words, sizes and names only; else nothing."""
+    line = _first_line(error)
+    for kind, patterns in _HARMLESS.items():
+        if isinstance(error, kind):
+            found = next((match for one in patterns if (match := re.search(one, line))), None)
+            return found[0] if found else ""
+    return ""
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).partition("\n")[0].strip()
 
 
 def call_duckdb(

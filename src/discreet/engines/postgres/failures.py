@@ -1,4 +1,4 @@
-"""PostgreSQL's failures as ours: its messages may quote a cell and are dropped."""
+"""PostgreSQL's failures as ours: only messages that cannot quote a cell are passed on."""
 
 from __future__ import annotations
 
@@ -28,16 +28,39 @@ _REMEDIES = {
     "53200": " The server is out of memory.",
     "57014": " The statement was cancelled, maybe by statement_timeout.",
 }
+# SQLSTATEs, or their classes, whose messages hold names, settings, sizes and states of the server.
+_HARMLESS = (
+    *("08", "28", "3D", "3F", "53", "55", "57", "58"),  # connection, login, resources, operators
+    *("25006", "42501", "42P01", "42703", "42883", "42704"),  # rights, and names that are not there
+)
 # Errors that concern the gateway's own account are not reported to the client.
 _OURS = {"42501": "XX000", "28000": "08006", "28P01": "08006", "3D000": "08006"}
 
 
 def _engine_failure(error: Exception) -> EngineFailed:
     state: str = getattr(error, "sqlstate", None) or type(error).__name__
+    remedy = _REMEDIES.get(state[:5], "")
+    if words := _harmless_words(error):
+        return EngineFailed(
+            f"PostgreSQL refused a statement ({state}).{remedy}",
+            engine_words=f"PostgreSQL's message: {words}",
+        )
     return EngineFailed(
         f"PostgreSQL refused a statement or its result cannot be held in Arrow ({state}). "
-        f"The message is withheld because it may quote data.{_REMEDIES.get(state[:5], '')}"
+        f"The message is withheld because it may quote data.{remedy}"
     )
+
+
+def _harmless_words(error: Exception) -> str:
+    """Return the first line of a message that cannot quote data; else nothing.
+
+    A function of the database can raise any SQLSTATE with any words; the server then says where.
+    """
+    if not isinstance(error, psycopg.Error) or not (error.sqlstate or "").startswith(_HARMLESS):
+        return ""
+    if error.diag.context or error.diag.source_file is None:
+        return ""
+    return (error.diag.message_primary or "").partition("\n")[0]
 
 
 def call_postgres(

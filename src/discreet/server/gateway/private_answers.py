@@ -185,7 +185,7 @@ class PrivateAnswers:
                 return _ask_curator(curator, asked, stop)
             except EngineFailed as error:
                 if not is_lost(curator):  # the message is our own: it cannot be computed
-                    raise StatementFailed("22000", str(error)) from None
+                    raise StatementFailed("22000", error.summary) from None
         # The connection to the database was lost: the budget of the query stays reserved.
         with self._borrow_curator(asked) as curator:
             return _ask_curator(curator, asked, stop)

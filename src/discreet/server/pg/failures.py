@@ -25,7 +25,6 @@ SQLSTATES: tuple[tuple[type[errors.DiscreetError], str], ...] = (
     (errors.LedgerFailed, "58000"),
     (errors.JournalBroken, "58000"),
     (errors.MissingExtra, "0A000"),
-    (errors.EngineFailed, "XX000"),
 )
 INTERNAL = errors.StatementFailed("XX000", "internal error")
 
@@ -42,6 +41,8 @@ def as_statement_failed(error: BaseException) -> errors.StatementFailed:
         return error
     if isinstance(error, errors.LoginFailed):
         return errors.StatementFailed(error.sqlstate, str(error))
+    if isinstance(error, errors.EngineFailed):
+        return errors.StatementFailed("XX000", error.summary)
     for kind, sqlstate in SQLSTATES:
         if isinstance(error, kind):
             return errors.StatementFailed(sqlstate, str(error))
