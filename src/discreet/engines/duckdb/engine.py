@@ -131,8 +131,10 @@ def hide_progress_bar(connection: duckdb.DuckDBPyConnection) -> None:
     """
 
     def hide() -> None:
-        shown = connection.execute("SELECT current_setting('enable_progress_bar')").fetchone()
-        if shown and shown[0]:
+        ((is_shown,),) = connection.execute(
+            "SELECT current_setting('enable_progress_bar')"
+        ).fetchall()
+        if is_shown:
             connection.execute("SET enable_progress_bar = false")
 
     call_duckdb(hide, duckdb_setting_failure)
@@ -212,9 +214,10 @@ class DuckDB:
     def run(self, query: exp.Query, *, most: int | None = None) -> ArrowTable:
         """Return the whole result, if it is small: it fails with more than `most` rows."""
         self._read_deferred(query)
+        text = render_sql(query, dialect=self.dialect)
         if most is None:
-            return self.execute(query, lambda cursor: cursor.to_arrow_table())
-        return self.execute(query, lambda cursor: _read_at_most(cursor, most))
+            return self._call_again(lambda: self._connection.sql(text).to_arrow_table())
+        return self._call_again(lambda: _read_at_most(self._connection.sql(text), most))
 
     def interrupt(self) -> None:
         """Make the statement that runs in another thread fail."""
@@ -228,7 +231,7 @@ class DuckDB:
         text, seen = render_sql(query, dialect=self.dialect), 0
 
         def start() -> Iterator[ArrowBatch]:
-            return iter(cursor.execute(text).to_arrow_reader(ROWS_PER_BATCH))
+            return iter(cursor.sql(text).to_arrow_reader(ROWS_PER_BATCH))
 
         def start_again() -> ArrowBatch | None:
             nonlocal batches
@@ -482,8 +485,8 @@ def _is_ours(relation: exp.Table) -> bool:
     return not relation.db and relation.name.startswith(_OURS)
 
 
-def _read_at_most(cursor: duckdb.DuckDBPyConnection, most: int) -> ArrowTable:
-    reader = cursor.to_arrow_reader(min(most + 1, ROWS_PER_BATCH))
+def _read_at_most(result: duckdb.DuckDBPyRelation, most: int) -> ArrowTable:
+    reader = result.to_arrow_reader(min(most + 1, ROWS_PER_BATCH))
     batches: list[ArrowBatch] = []
     while sum(batch.num_rows for batch in batches) <= most:
         batch = next(reader, None)
