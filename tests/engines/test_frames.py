@@ -7,6 +7,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING
 
 import duckdb
+import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
@@ -15,6 +16,7 @@ from pyarrow import dataset, parquet
 from sqlglot import exp
 
 from discreet.engines.connect import open_table
+from discreet.engines.frames import is_pandas
 from discreet.errors import DuplicateColumns, EmptySource, UnreadableSource, WrongUsage
 from discreet.sql import build
 
@@ -148,7 +150,7 @@ def test_columns_of_pandas_that_share_a_name_are_named() -> None:
 @pytest.mark.parametrize(
     "column",
     [
-        pa.array([1.5, 2.5], pa.float16()),
+        pa.array(np.array([1.5, 2.5], np.float16)),
         pa.array([Decimal("1.00"), Decimal("2.00")], pa.decimal256(60, 2)),
         pa.array(["a", "b"]).dictionary_encode(),
     ],
@@ -164,3 +166,11 @@ def test_categories_of_intervals_are_texts() -> None:
     bins = pd.cut(pd.Series([1, 5, 9, None]), [0, 3, 10])
     found = rows(open_table(pd.DataFrame({"a": bins})))
     assert [row["a"] for row in found] == ["(0, 3]", "(3, 10]", "(3, 10]", None]
+
+
+def test_a_subclass_of_a_pandas_frame_is_one() -> None:
+    class Survey(pd.DataFrame):
+        """As GeoPandas and others have them, in a module of their own."""
+
+    assert is_pandas(Survey({"age": [41]}))
+    assert rows(open_table(Survey({"age": [41]}))) == [{"age": 41}]

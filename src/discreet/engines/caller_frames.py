@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from discreet.engines.engine import ArrowTable
+from discreet.engines.frames import is_pandas
 from discreet.errors import MissingExtra
 
 
@@ -33,9 +34,9 @@ def to_frame_like(source: object, table: ArrowTable) -> Any:
     >>> type(to_frame_like(pandas.DataFrame(), pyarrow.table({"age": [41]}))).__name__
     'DataFrame'
     """
-    module = type(source).__module__.partition(".")[0]
-    if module == "pandas":
+    if is_pandas(source):
         return to_pandas_frame(table)
+    module = type(source).__module__.partition(".")[0]
     if module == "polars":
         frame = to_polars_frame(table)
         return frame.lazy() if type(source).__name__ == "LazyFrame" else frame

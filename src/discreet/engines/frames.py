@@ -27,7 +27,11 @@ def is_untyped_frame(frame: object) -> bool:
 
 def is_pandas(frame: object) -> bool:
     """Whether it is a pandas frame, where one odd cell changes the type of its column."""
-    return type(frame).__module__.startswith("pandas.") and hasattr(frame, "columns")
+    # Before version 3 the module is `pandas.core.frame`; a frame of GeoPandas is a subclass.
+    return any(
+        kind.__name__ == "DataFrame" and kind.__module__.partition(".")[0] == "pandas"
+        for kind in type(frame).__mro__
+    )
 
 
 def _column_dtypes(frame: Any) -> list[Any]:
@@ -142,7 +146,7 @@ def arrow_data(frame: Any, *, is_total: bool = False) -> Any:
     is_dataset = type(frame).__module__ in ("pyarrow._dataset", "pyarrow.dataset")
     if is_dataset:
         return fit_table(frame) if is_total else frame
-    if type(frame).__module__.startswith("pandas.") and hasattr(frame, "columns"):
+    if is_pandas(frame):
         refuse_duplicates([str(name) for name in frame.columns], where="The DataFrame")
     try:
         data = _to_arrow(frame)
@@ -169,7 +173,7 @@ def _to_arrow(frame: Any) -> Any:
         return pa.Table.from_batches([frame])
     if isinstance(frame, (pa.Table, pa.RecordBatchReader)):
         return frame
-    if library == "pandas":
+    if is_pandas(frame):
         return _from_pandas(frame)
     if library == "polars" and type(frame).__name__ == "LazyFrame":
         frame = frame.collect(engine="streaming")
