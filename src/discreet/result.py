@@ -16,7 +16,21 @@ from discreet.errors import MissingExtra
 
 @dataclasses.dataclass(frozen=True)
 class Result:
-    """What a verb returns; its `to_dict()` keys are public."""
+    """What a verb returns; its `to_dict()` keys are public.
+
+    Its `repr` has numbers, names and sentences, and nothing nested: a line on a screen or in a log
+    must not show a person's values. Who wants them takes the field.
+    """
+
+    def __init_subclass__(cls) -> None:
+        if "__repr__" not in cls.__dict__:
+            cls.__repr__ = Result.__repr__  # else the decorator writes one that shows every field
+
+    def __repr__(self) -> str:
+        fields = [item for item in dataclasses.fields(self) if not item.name.startswith("_")]
+        values = {item.name: getattr(self, item.name) for item in fields if item.repr}
+        shown = [f"{name}={text}" for name, value in values.items() if (text := _short_repr(value))]
+        return f"{type(self).__name__}({', '.join(shown + ['…'] * (len(shown) < len(fields)))})"
 
     def to_dict(self) -> dict[str, Any]:
         """Return the result as plain JSON values; infinity is written `"inf"`."""
@@ -60,6 +74,15 @@ def to_plain_data(value: object) -> Any:
     if isinstance(value, Iterable) and not isinstance(value, (str, bytes)):
         return [to_plain_data(item) for item in value]
     return _plain_scalar(value)
+
+
+def _short_repr(value: object) -> str:
+    """Return a number or text, and of results how many there are; nothing of anything else."""
+    if isinstance(value, (bool, int, float, str, enum.Enum)):
+        return repr(value)
+    if isinstance(value, tuple) and value and isinstance(value[0], Result):
+        return f"<{len(value)} {type(value[0]).__name__}>"
+    return ""
 
 
 def _plain_scalar(value: object) -> Any:
