@@ -117,7 +117,7 @@ def test_the_syntax_of_a_statement_of_ours_is_the_reason():
 
 
 def test_a_refused_setting_has_its_reason():
-    with pytest.raises(EngineFailed, match="refused a setting.*thread"):
+    with pytest.raises(EngineFailed, match=r"refused a setting.*thread"):
         DuckDB(threads=-1)
 
 
