@@ -95,6 +95,7 @@ _CLASSES: Mapping[type[Exception], str] = {
 
 
 _SIZE = r"[\d.]+ ?(?:bytes|[KMGT]i?B)"
+_USED = rf"(?: \({_SIZE}/{_SIZE} used\))?"
 _SYSTEM = "|".join(
     re.escape(os.strerror(number))
     for number in (
@@ -112,9 +113,8 @@ _SQL_WORDS = (
 # statements of ours hold labels, and partitioned files have cells in their paths.
 _HARMLESS: Mapping[type[Exception], tuple[str, ...]] = {
     duckdb.OutOfMemoryException: (
-        rf"failed to (?:allocate data|pin block|offload data block) of size {_SIZE}"
-        rf"(?: \({_SIZE}/{_SIZE} used\))?",
-        rf"could not allocate block of size {_SIZE}(?: \({_SIZE}/{_SIZE} used\))?",
+        rf"failed to (?:allocate data|pin block|offload data block) of size {_SIZE}{_USED}",
+        rf"could not allocate block of size {_SIZE}{_USED}",
     ),
     duckdb.IOException: (_SYSTEM, r"No files found that match the pattern"),
     OSError: (_SYSTEM,),
