@@ -28,15 +28,12 @@ def unlisted_columns(table: Table, policy: model.TablePolicy) -> UnlistedColumns
     if not unknown:
         return UnlistedColumns()
     from discreet.measure.profile import guess_roles
-    from discreet.release.deidentify.unrecognized import names_people
 
     guesses = guess_roles(replace(table, columns=unknown))
     identifiers = [
-        column.name
-        for column in unknown
-        if (guess := guesses[column.name]).role.names_people
-        or guess.role is ColumnRole.WEIGHT
-        or (guess.meaning is None and names_people(table, column))
+        name
+        for name, guess in guesses.items()
+        if guess.may_identify or guess.role is ColumnRole.WEIGHT
     ]
     exposing = [
         name

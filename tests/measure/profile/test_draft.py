@@ -195,6 +195,7 @@ def test_the_safe_harbor_list_shows_found_and_missing_kinds() -> None:
 def test_the_adult_table_gets_sensible_roles(shared_data: Path) -> None:
     found = roles(draft_tables([open_table(str(shared_data / "adult" / "adult.csv"))]))
     assert found.pop("salary-class") is ColumnRole.SENSITIVE
+    assert found.pop("race") is ColumnRole.SENSITIVE
     assert set(found.values()) == {ColumnRole.QUASI_IDENTIFIER}
 
 
@@ -203,9 +204,9 @@ def test_the_adult_table_with_names_gets_sensible_roles(shared_data: Path) -> No
     drafted = draft_tables([open_table(str(source))])
     found = roles(drafted)
     assert found["Name"] is ColumnRole.IDENTIFIER
-    quasi = ("DOB", "Zip", "Age", "Sex", "Race", "Occupation", "Marital Status", "Country")
+    quasi = ("DOB", "Zip", "Age", "Sex", "Occupation", "Marital Status", "Country")
     assert {found[name] for name in quasi} == {ColumnRole.QUASI_IDENTIFIER}
-    sensitive = ("Target", "Capital Gain", "Capital Loss")
+    sensitive = ("Race", "Target", "Capital Gain", "Capital Loss")
     assert {found[name] for name in sensitive} == {ColumnRole.SENSITIVE}
     assert "7,847 of 32,563 people are unique on it" in drafted.to_yaml()
     assert parse_policy(drafted.to_yaml()).tables["adult_with_pii"].with_role(

@@ -9,12 +9,12 @@ import pytest
 
 from discreet.engines.connect import open_table
 from discreet.measure.profile import guess_roles
+from discreet.measure.profile.contents import DetectedClass, detect_class
 from discreet.policy import model
 from discreet.release.deidentify.apply_pseudonyms import PseudonymChoices
 from discreet.release.deidentify.deidentify import pseudonymize_source
 from discreet.release.deidentify.kinds import RandomToken
 from discreet.release.deidentify.treatments import Action, treat_columns
-from discreet.release.deidentify.unrecognized import DetectedClass, detect_class
 from discreet.release.unlisted import unlisted_columns
 
 ROWS_OF_A_PERSON = 4

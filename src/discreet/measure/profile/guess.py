@@ -1,50 +1,101 @@
-"""One column's role, guessed from its content and its name: the first rule that knows, decides."""
+"""The detector of what a column is, from its content and its name: the first rule that knows, decides.
+
+Every command that must know uses it: `init`, `assess` without a policy, `anonymize` for columns
+without a role, and `deidentify`. What is not known here is known nowhere.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import Decimal, InvalidOperation
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
 from discreet.engines.engine import Kind
-from discreet.measure.profile.identifiers import PATTERNS, recognize_number
+from discreet.measure.profile.codes import is_code
+from discreet.measure.profile.concepts import FREE_TEXT, Concept
+from discreet.measure.profile.contents import DetectedClass, detect_class, recognize_values
+from discreet.measure.profile.identifiers import (
+    PATTERN,
+    PATTERNS,
+    SAFE_HARBOR,
+    IdentifierPattern,
+    recognize_number,
+)
 from discreet.measure.profile.survey import is_household_id
-from discreet.measure.profile.vocabulary import is_id_name, is_person_id_name, recognize_concept
-from discreet.measure.text.person_names import fold_accents, looks_like_people
+from discreet.measure.profile.vocabulary import (
+    is_id_name,
+    is_person_id_name,
+    rank_concepts,
+)
+from discreet.measure.text.person_names import looks_like_people
 from discreet.policy.model import ColumnRole
 from discreet.result import Result
 
 if TYPE_CHECKING:
-    from discreet.measure.profile.concepts import Concept
     from discreet.measure.profile.statistics import ColumnStatistics
 
 Confidence = Literal["high", "medium", "low"]
 
 # Fewer people than this share a value: to know the value is nearly to find the person.
 CROWD = 5
+FREE_TEXT_SHARE = 0.2
+_VARIED_TEXTS = 1_000
+_MOST_CATEGORIES = 20
 _NUMBERS = (Kind.INTEGER, Kind.DECIMAL, Kind.REAL)
-_SEXES = """
-    m f w d x u nb male female man woman men women other unknown divers diverse nonbinary mann frau
-    mannlich weiblich homme femme masculin feminin hombre mujer masculino femenino feminino
-    vrouw mannelijk vrouwelijk uomo donna maschio femmina homem mulher
-"""
+_DURATION = re.compile(r"(?<![a-z])(?:days|weeks|months|hours|minutes)(?![a-z])")
+_BIRTH = re.compile(r"birth|born|age|life|old")
+# What values of each class are called, where only the values say it.
+_MEANINGS = {
+    "A": "person name",
+    "D": "phone number",
+    "E": "fax number",
+    "F": "e-mail address",
+    "G": "national number",
+    "H": "medical record number",
+    "I": "health plan number",
+    "J": "account number",
+    "K": "certificate or license number",
+    "L": "vehicle identifier",
+    "M": "device identifier",
+    "N": "web address",
+    "O": "IP address",
+    "P": "biometric identifier",
+    "Q": "photograph",
+}
 
 
 @dataclass(frozen=True)
 class RoleGuess(Result):
-    """What a column is taken to be, and why; it quotes no cell."""
+    """What a column is taken to be, and why; it quotes no cell.
+
+    `meaning` is the class of an identifier or the category of a sensitive column, such as "e-mail
+    address" or "health"; `safe_harbor` is its letter in HIPAA's list. `text` says why its values must
+    be read as free text, None if they need not. `is_code` says that its numbers are names of
+    categories, without an order.
+    """
 
     column: str
     role: ColumnRole
     reason: str
     confidence: Confidence
-    meaning: str | None = None  # "e-mail address", "birth date" …
-    safe_harbor: str | None = None  # the letter in HIPAA's list
+    meaning: str | None = None
+    safe_harbor: str | None = None
     evidence: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    text: str | None = None
+    is_code: bool = False
+
+    @property
+    def may_identify(self) -> bool:
+        """Whether it names people, or holds codes that may do so: neither is published by oversight."""
+        return self.role.names_people or self.safe_harbor not in (None, "B", "C")
 
 
-def guess_column(statistics: ColumnStatistics, *, noun: str = "people") -> RoleGuess:
+def guess_column(
+    statistics: ColumnStatistics, *, noun: str = "people", label: str = ""
+) -> RoleGuess:
     """Return the role of one column.
 
     Content that can only be an identifier outweighs the name; the name outweighs softer content;
@@ -53,13 +104,23 @@ def guess_column(statistics: ColumnStatistics, *, noun: str = "people") -> RoleG
     Args:
         statistics: What the column holds, over all rows.
         noun: What a row stands for, in the words of the reason.
+        label: What the file says the column is, beside its name.
     """
-    column = _ColumnEvidence(statistics, recognize_concept(statistics.name), noun)
-    for rule in _RULES:
-        guess = rule(column)
-        if guess is not None:
-            return guess
-    return _by_selectivity(column)
+    column = _ColumnEvidence(statistics, _choose_concept(statistics, label), noun)
+    found = (guess for rule in _RULES if (guess := rule(column)) is not None)
+    guess = next(found, None) or _by_selectivity(column)
+    return replace(
+        guess,
+        text=_explain_text(column, guess),
+        is_code=is_code(statistics, column.concept, label=label),
+    )
+
+
+def _choose_concept(counts: ColumnStatistics, label: str) -> Concept | None:
+    """Return what the name means, or the label, for values of this kind: a number is no name."""
+    is_number = counts.kind in (*_NUMBERS, Kind.BOOLEAN, Kind.DATE, Kind.TIMESTAMP, Kind.TIME)
+    ranked = (*rank_concepts(counts.name), *rank_concepts(label))
+    return next((one for one in ranked if not (is_number and one.is_written)), None)
 
 
 @dataclass(frozen=True)
@@ -69,6 +130,28 @@ class _ColumnEvidence:
     counts: ColumnStatistics
     concept: Concept | None
     noun: str
+
+    @cached_property
+    def reading(self) -> DetectedClass | None:
+        """What its values hold, read as free text is."""
+        counts = self.counts
+        if counts.kind not in (Kind.TEXT, *_NUMBERS):
+            return None
+        if counts.kind is Kind.TEXT:
+            return detect_class(counts.counted_texts, is_number=False)
+        whole = {_whole_digits(text): rows for text, rows in counts.counted_texts.items()}
+        whole.pop("", None)
+        if 2 * len(whole) < len(counts.sample):
+            return None
+        return detect_class(whole, is_number=True)
+
+    @property
+    def identifier_concept(self) -> Concept | None:
+        """What its name says, if that is an identifier: a fax number looks like any phone number."""
+        concept = self.concept
+        if concept is None or concept.role is not ColumnRole.IDENTIFIER:
+            return None
+        return None if concept.name == FREE_TEXT else concept
 
     def guess(
         self,
@@ -121,14 +204,25 @@ def _by_emptiness(column: _ColumnEvidence) -> RoleGuess | None:
 def _by_pattern(column: _ColumnEvidence) -> RoleGuess | None:
     """Most rows have a shape that only an identifier has."""
     counts = column.counts
-    found = [item for item in PATTERNS if item.rule != "form" and counts.share(item.name) >= 0.2]
+    found = [
+        item for item in PATTERNS if item.rule != "form" and counts.share(item.name) >= item.least
+    ]
     if not found:
         return None
     best = max(found, key=lambda item: counts.share(item.name))
     rows = counts.patterns[best.name]
     reason = f"{rows:,} of {counts.present:,} values look like: {best.name}"
+    return _guess_identifier(column, best, reason, "high")
+
+
+def _guess_identifier(
+    column: _ColumnEvidence, pattern: IdentifierPattern, reason: str, confidence: Confidence
+) -> RoleGuess:
+    named = column.identifier_concept
+    meaning = named.name if named else pattern.name
+    letter = named.safe_harbor if named else pattern.safe_harbor
     return column.guess(
-        ColumnRole.IDENTIFIER, reason, "high", meaning=best.name, safe_harbor=best.safe_harbor
+        ColumnRole.IDENTIFIER, reason, confidence, meaning=meaning, safe_harbor=letter
     )
 
 
@@ -160,8 +254,8 @@ def _by_person_key(column: _ColumnEvidence) -> RoleGuess | None:
 
 
 def _by_identifier_name(column: _ColumnEvidence) -> RoleGuess | None:
-    concept = column.concept
-    if concept is None or concept.role is not ColumnRole.IDENTIFIER:
+    concept = column.identifier_concept
+    if concept is None:
         return None
     if column.counts.present and column.is_coarse:
         return None  # `phone: yes/no` shows whether there is one
@@ -220,22 +314,24 @@ def _by_trace(column: _ColumnEvidence) -> RoleGuess | None:
     reason = (
         f"{rows:,} of {counts.present:,} values hold: {first.name}; clean them or drop the column"
     )
-    return column.guess(
-        ColumnRole.IDENTIFIER, reason, "medium", meaning=first.name, safe_harbor=first.safe_harbor
-    )
+    return _guess_identifier(column, first, reason, "medium")
 
 
 def _by_free_text(column: _ColumnEvidence) -> RoleGuess | None:
     counts = column.counts
-    if counts.share("free text") < 0.5 or counts.distinct < 0.5 * counts.present:
+    share = counts.share("free text")
+    is_named = column.concept is not None and column.concept.name == FREE_TEXT
+    is_varied = counts.distinct >= min(0.2 * counts.present, _VARIED_TEXTS)
+    if (share >= FREE_TEXT_SHARE and is_varied and counts.distinct > _MOST_CATEGORIES) or (
+        share >= 0.5 and counts.distinct >= 0.5 * counts.present
+    ):
+        says = f"{share:.0%} of the values have six words or more"
+    elif is_named and (counts.distinct > _MOST_CATEGORIES or counts.smallest < CROWD):
+        says = "its name says so"
+    else:
         return None
-    reason = (
-        f"free text: {counts.share('free text'):.0%} of the values have six words or more, and "
-        "sentences name people"
-    )
-    return column.guess(
-        ColumnRole.IDENTIFIER, reason, "medium", meaning="free text", safe_harbor="R"
-    )
+    reason = f"free text: {says}, and sentences name people"
+    return column.guess(ColumnRole.IDENTIFIER, reason, "medium", meaning=FREE_TEXT, safe_harbor="R")
 
 
 def _by_date(column: _ColumnEvidence) -> RoleGuess | None:
@@ -259,10 +355,24 @@ def is_date(counts: ColumnStatistics) -> bool:
     return counts.kind in (Kind.DATE, Kind.TIMESTAMP) or written >= 0.8
 
 
+def _by_duration(column: _ColumnEvidence) -> RoleGuess | None:
+    """`days` or `months` in the plural count time; since birth they would reveal its date."""
+    counts, name = column.counts, column.counts.name.lower()
+    is_counted = _DURATION.search(name) and not _BIRTH.search(name)
+    if counts.kind not in _NUMBERS or not is_counted:
+        return None
+    if column.concept is not None and column.concept.safe_harbor != "C":
+        return None
+    reason = f"a length of time; {column.uniqueness}; people who were there know it"
+    return column.guess(ColumnRole.QUASI_IDENTIFIER, reason, "medium", meaning="length of time")
+
+
 def _by_name(column: _ColumnEvidence) -> RoleGuess | None:
     concept = column.concept
     if concept is None or concept.role is ColumnRole.IDENTIFIER:
         return None
+    if concept.role is ColumnRole.INSENSITIVE and recognize_values(column.counts.counted_texts):
+        return None  # the name belongs to the file, the values to people
     if concept.role is ColumnRole.QUASI_IDENTIFIER:
         reason = f"{column.uniqueness}; {concept.reason}"
     else:
@@ -283,16 +393,45 @@ def _by_people(column: _ColumnEvidence) -> RoleGuess | None:
     )
 
 
-def _by_values(column: _ColumnEvidence) -> RoleGuess | None:
-    """Content that outsiders usually know, or that is private."""
+def _by_words(column: _ColumnEvidence) -> RoleGuess | None:
+    """Words and codes that tell what a column is about: creeds, parties, diagnoses, sexes."""
     counts = column.counts
-    meaning = _content_meaning(counts)
+    if counts.kind is not Kind.TEXT:
+        return None
+    codes = [name for name in _HEALTH_CODES if counts.share(name) >= 0.8]
+    if codes and counts.distinct >= 5:
+        reason = f"the values look like: {codes[0]}; health data (GDPR art. 9)"
+        return column.guess(ColumnRole.SENSITIVE, reason, "medium", meaning="health")
+    concept = recognize_values(counts.counted_texts)
+    if concept is None:
+        return None
+    why = concept.reason
+    if concept.role is ColumnRole.QUASI_IDENTIFIER:
+        why = f"{column.uniqueness}; {why}"
+    reason = f"most values are words for: {concept.name}; {why}"
+    return column.guess(
+        concept.role, reason, "medium", meaning=concept.name, safe_harbor=concept.safe_harbor
+    )
+
+
+_HEALTH_CODES = ("ICD-10 code", "ATC code", "OPS code")
+_PLACES = {
+    "UK postcode": "postcode",
+    "Canadian postcode": "postcode",
+    "Dutch postcode": "postcode",
+    "Polish postcode": "postcode",
+    "five digits": "postcode",
+    "German municipality key": "place",
+    "NUTS code": "region",
+}
+
+
+def _by_known_content(column: _ColumnEvidence) -> RoleGuess | None:
+    """Content that outsiders usually know."""
+    meaning = _content_meaning(column.counts)
     if meaning is None:
         return None
-    if meaning == "health":
-        reason = "the values look like ICD-10 codes of diagnoses: health data (GDPR art. 9)"
-        return column.guess(ColumnRole.SENSITIVE, reason, "medium", meaning=meaning)
-    letter = {"postcode": "B", "age": "C"}.get(meaning)
+    letter = {"postcode": "B", "place": "B", "age": "C"}.get(meaning)
     reason = f"the values look like: {meaning}; {column.uniqueness}; outsiders know such things"
     return column.guess(
         ColumnRole.QUASI_IDENTIFIER, reason, "low", meaning=meaning, safe_harbor=letter
@@ -300,14 +439,9 @@ def _by_values(column: _ColumnEvidence) -> RoleGuess | None:
 
 
 def _content_meaning(counts: ColumnStatistics) -> str | None:
-    folded = {fold_accents(value) for value in counts.texts} if counts.distinct <= 5 else set[str]()
-    if len(folded) >= 2 and folded <= set(_SEXES.split()):
-        return "sex"
-    if counts.share("ICD-10 code") >= 0.8 and counts.distinct >= 5:
-        return "health"
-    postcodes = ("UK postcode", "Canadian postcode", "Dutch postcode", "five digits")
-    if any(counts.share(name) >= 0.8 for name in postcodes):
-        return "postcode"
+    for name, meaning in _PLACES.items():
+        if counts.share(name) >= 0.8:
+            return meaning
     if counts.kind is not Kind.INTEGER or counts.minimum is None or counts.maximum is None:
         return None
     low, high = int(counts.minimum), int(counts.maximum)
@@ -348,6 +482,27 @@ def _looks_like_code(counts: ColumnStatistics) -> bool:
     return is_series or (counts.shortest == counts.longest and counts.longest >= 6)
 
 
+def _by_reading(column: _ColumnEvidence) -> RoleGuess | None:
+    """Values that are identifiers, though neither the name nor a shape says so."""
+    seen = column.reading
+    if seen is None or not seen.is_whole:
+        return None
+    letter = seen.letter
+    reason = f"not recognized, but its values hold: {SAFE_HARBOR[letter]}; {column.uniqueness}"
+    if letter in _MEANINGS:
+        return column.guess(
+            ColumnRole.IDENTIFIER, reason, "medium", meaning=_MEANINGS[letter], safe_harbor=letter
+        )
+    if letter == "B" and column.counts.share("number and word") >= 0.5:
+        return column.guess(
+            ColumnRole.IDENTIFIER, reason, "medium", meaning="street address", safe_harbor="B"
+        )
+    meaning = {"B": "place", "C": "date of an event"}.get(letter)
+    return column.guess(
+        ColumnRole.QUASI_IDENTIFIER, reason, "low", meaning=meaning, safe_harbor=letter
+    )
+
+
 def _by_selectivity(column: _ColumnEvidence) -> RoleGuess:
     counts = column.counts
     if counts.smallest < CROWD and counts.present:
@@ -373,8 +528,43 @@ _RULES: tuple[Callable[[_ColumnEvidence], RoleGuess | None], ...] = (
     _by_trace,
     _by_free_text,
     _by_date,
+    _by_duration,
     _by_name,
+    _by_words,
     _by_people,
-    _by_values,
+    _by_known_content,
     _by_key,
+    _by_reading,
 )
+
+
+def _explain_text(column: _ColumnEvidence, guess: RoleGuess) -> str | None:
+    """Return why values must be read as free text: sentences may name people anywhere."""
+    counts = column.counts
+    if counts.kind is not Kind.TEXT or _is_sure_identifier(column, guess):
+        return None
+    share = counts.share("free text")
+    if share >= FREE_TEXT_SHARE:
+        return f"free text: {share:.0%} of the values have six words or more"
+    if column.concept is not None and column.concept.name == FREE_TEXT:
+        return "free text by its name"
+    traces = [
+        name
+        for name in counts.patterns
+        if PATTERN[name].safe_harbor and 0 < counts.share(name) < PATTERN[name].least
+    ]
+    if traces and (guess.role is not ColumnRole.IDENTIFIER or guess.meaning in traces):
+        return f"some values hold: {traces[0]}"
+    seen = column.reading if guess.meaning is None else None
+    if seen is not None and not seen.is_whole:
+        return f"not recognized, but its values hold: {SAFE_HARBOR[seen.letter]}"
+    return None
+
+
+def _is_sure_identifier(column: _ColumnEvidence, guess: RoleGuess) -> bool:
+    """Whether it is an identifier by its name, or by its content without sentences."""
+    if guess.role is not ColumnRole.IDENTIFIER:
+        return False
+    if column.identifier_concept is not None:
+        return True
+    return guess.confidence == "high" and column.counts.share("free text") < FREE_TEXT_SHARE

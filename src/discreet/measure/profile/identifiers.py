@@ -38,13 +38,15 @@ class IdentifierPattern:
 
     `regex` is a search, written with what RE2, PostgreSQL and Java read alike: bracket classes,
     bounded repeats, no backslash. `rule` is what a match means: "identifier" kinds decide a role
-    when most rows match, "trace" kinds when any row does, "form" only describes the column.
+    when a share of `least` of the rows match, "trace" kinds when any row does, "form" only
+    describes the column.
     """
 
     name: str
     regex: str
     rule: str = "form"
     safe_harbor: str | None = None
+    least: float = 0.2
 
 
 _WORD = "[A-Za-z0-9._%+-]+"
@@ -67,7 +69,12 @@ PATTERNS = (
         "^([+]|00)[1-9][0-9]*([ ()/.-]+[0-9]+)+$"
         "|^[+][1-9][0-9]{8,14}$"
         "|^[(]?[2-9][0-9][0-9][)]?[ .-][ ]?[2-9][0-9][0-9][ .-][0-9][0-9][0-9][0-9]$"
-        "|^[(]?0[1-9][0-9]{1,4}[)]?[ /-][ ]?[0-9][0-9 -]{4,10}$",
+        "|^[(]?0[1-9][0-9]{0,4}[)]?[ /-][ ]?[0-9][0-9 -]{4,10}$"  # Germany, Britain, the Netherlands
+        "|^0[1-9]([ .-]?[0-9]{2}){4}$"  # France
+        "|^[4-9][0-9]{2}[ .-][0-9]{3}[ .-][0-9]{3}$"  # Spain, Poland
+        "|^[1-9][0-9][ .-][0-9]{3}[ .-][0-9]{2}[ .-][0-9]{2}$"
+        "|^[6-9][0-9]{2}([ .-][0-9]{2}){3}$"
+        "|^3[0-9]{2}[ ./-][0-9]{6,7}$",  # Italy
         "identifier",
         "D",
     ),
@@ -99,6 +106,18 @@ PATTERNS = (
         "identifier",
         "L",
     ),
+    IdentifierPattern(
+        "license plate",
+        "^[A-ZÄÖÜ]{1,3}[ -][A-Z]{1,2}[ -]?[1-9][0-9]{0,3}[EH]?$"  # Germany
+        "|^[A-Z]{2}-[0-9]{3}-[A-Z]{2}$|^[A-Z]{2} ?[0-9]{3} ?[A-Z]{2}$"  # France, Italy
+        "|^[0-9]{4}[ -]?[BCDFGHJKLMNPRSTVWXYZ]{3}$"  # Spain
+        "|^[A-Z]{2}[0-9]{2} ?[A-Z]{3}$"  # Britain
+        "|^([A-Z]{2}-[0-9]{2}-[A-Z0-9]{2}|[0-9]{2}-[A-Z]{2,3}-[A-Z0-9]{1,2}|[A-Z]-[0-9]{3}-[A-Z]{2})$",
+        "identifier",
+        "L",
+        0.7,
+    ),
+    IdentifierPattern("number and word", "^[0-9]+[A-Za-z]? +[^0-9 ]|[^0-9 ] +[0-9]+ ?[A-Za-z]?$"),
     IdentifierPattern("free text", "^[^ ]+( +[^ ]+){5,}"),
     IdentifierPattern("day", "^[0-9]{4}[-/.][0-9]{1,2}[-/.][0-9]{1,2}([ T].*)?$"),
     IdentifierPattern(
@@ -107,9 +126,19 @@ PATTERNS = (
     IdentifierPattern("UK postcode", "^[A-Z]{1,2}[0-9][A-Z0-9]? [0-9][A-Z]{2}$"),
     IdentifierPattern("Canadian postcode", "^[A-Z][0-9][A-Z] ?[0-9][A-Z][0-9]$"),
     IdentifierPattern("Dutch postcode", "^[1-9][0-9]{3} ?[A-Z]{2}$"),
-    IdentifierPattern("five digits", "^[0-9]{5}(-[0-9]{4})?$"),
+    IdentifierPattern("Polish postcode", "^[0-9]{2}-[0-9]{3}$"),
+    IdentifierPattern("five digits", "^([A-Z]{1,2}-)?[0-9]{5}(-[0-9]{4})?$"),
+    IdentifierPattern("German municipality key", "^(0[1-9]|1[0-6])[0-9]{6}$"),
     IdentifierPattern(
-        "ICD-10 code", "^[A-TV-Z][0-9][0-9A-Z][.][0-9A-Z]{1,4}$|^[A-TV-Z][0-9][0-9]$"
+        "NUTS code",
+        "^(AT|BE|BG|CH|CY|CZ|DE|DK|EE|EL|ES|FI|FR|HR|HU|IE|IT|LT|LU|LV|MT|NL|NO|PL|PT|RO|SE|SI|SK|UK)"
+        "[0-9A-Z]{1,3}$",
+    ),
+    IdentifierPattern("ATC code", "^[ABCDGHJLMNPRSV][0-9]{2}[A-Z]{1,2}([0-9]{2})?$"),
+    IdentifierPattern("OPS code", "^[135689]-[0-9]{2}[0-9a-z]([.][0-9a-z]{1,2})?$"),
+    IdentifierPattern(
+        "ICD-10 code",
+        "^[A-TV-Z][0-9][0-9A-Z][.][0-9A-Z-]{1,4}[*+!]?[AGVZ]?$|^[A-TV-Z][0-9][0-9][0-9]?$",
     ),
 )
 PATTERN = {pattern.name: pattern for pattern in PATTERNS}
@@ -191,6 +220,22 @@ NUMBERS = (
         r"[1-9]\d{5}(?:18|19|20)\d{9}[\dX]",
         checksums.passes_chinese_number,
         1 / 11,
+    ),
+    _define_number(
+        "German health insurance number", "I", r"[A-Z]\d{9}", checksums.passes_kvnr, 1 / 10
+    ),
+    _define_number(
+        "German pension insurance number",
+        "G",
+        r"\d{2}[0-9]\d[01]\d{3}[A-Z]\d{3}",
+        checksums.passes_rvnr,
+        1 / 10,
+    ),
+    _define_number("Spanish social security number", "G", r"\d{12}", checksums.passes_nuss, 1 / 97),
+    _define_number("Polish NIP", "G", r"[1-9]\d{9}", checksums.passes_nip, 1 / 11),
+    _define_number("US provider number (NPI)", "K", r"[12]\d{9}", checksums.passes_npi, 1 / 10),
+    _define_number(
+        "French provider number (RPPS)", "K", r"[18]0\d{9}", checksums.passes_luhn, 1 / 10
     ),
     _define_number("IMEI", "M", r"\d{15}", checksums.passes_luhn, 1 / 10),
     _define_number(

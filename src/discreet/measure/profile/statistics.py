@@ -38,6 +38,7 @@ class ColumnStatistics:
     maximum: str | None = field(repr=False)
     patterns: Mapping[str, int]  # rows that match, by the pattern's name
     sample: tuple[str, ...] = field(repr=False, default=())
+    sizes: tuple[int, ...] = field(repr=False, default=())  # rows of each value of the sample
 
     @property
     def present(self) -> int:
@@ -48,6 +49,14 @@ class ColumnStatistics:
     def texts(self) -> tuple[str, ...]:
         """The sample without blanks around the values."""
         return tuple(value.strip() for value in self.sample)
+
+    @property
+    def counted_texts(self) -> dict[str, int]:
+        """The rows of each value of the sample, without blanks around the values."""
+        found: dict[str, int] = {}
+        for text, rows in zip(self.texts, self.sizes, strict=True):
+            found[text] = found.get(text, 0) + rows
+        return found
 
     @property
     def is_key(self) -> bool:
@@ -67,7 +76,7 @@ def describe_columns(table: Table) -> tuple[ColumnStatistics, ...]:
     of the first rows.
     """
     counts: dict[str, Mapping[str, object]] = {}
-    samples: dict[str, list[str]] = {column.name: [] for column in table.columns}
+    samples: dict[str, list[tuple[str, int]]] = {column.name: [] for column in table.columns}
     # The branches of a UNION ALL have the same fields, and only text is matched with patterns.
     is_text = [column.kind is Kind.TEXT for column in table.columns]
     texts = list(compress(table.columns, is_text))
@@ -76,7 +85,7 @@ def describe_columns(table: Table) -> tuple[ColumnStatistics, ...]:
         for row in _run(table, [_count_query(table, column) for column in part]):
             counts[part[row["place"]].name] = row
         for row in _run(table, [_sample_query(table, column) for column in part]):
-            samples[part[row["place"]].name].append(row["value"])
+            samples[part[row["place"]].name].append((row["value"], int(row["size"])))
     return tuple(
         _read_statistics(column, counts[column.name], samples[column.name])
         for column in table.columns
@@ -184,21 +193,25 @@ def _extreme_expressions(value: exp.Expr, kind: Kind) -> tuple[exp.Expr, exp.Exp
 
 
 def _sample_query(table: Table, column: Column) -> exp.Select:
-    """Return up to `SAMPLE` distinct values in the order of their MD5."""
+    """Return up to `SAMPLE` distinct values with their rows, in the order of their MD5."""
     source = build.column(column.name)
     distinct = (
-        build.select(build.alias_as(_as_text(source), "value"), source=table.relation.copy())
+        build.select(
+            build.alias_as(_as_text(source), "value"),
+            build.alias_as(build.count_star(), "size"),
+            source=table.relation.copy(),
+        )
         .where(exp.not_(build.is_null(source)))
-        .distinct()
+        .group_by(_as_text(source))
     )
-    value = build.column("value")
+    value, size = build.column("value"), build.column("size")
     if column.kind.is_ordered and column.kind not in _NUMBERS:
         distinct = distinct.where(exp.false())  # nothing is learned from single dates
     chosen = build.order_nulls_last(
-        build.select(value, source=build.subquery(distinct, "found")),
+        build.select(value, size, source=build.subquery(distinct, "found")),
         by=[exp.MD5(this=value), value],
     ).limit(SAMPLE)
-    return build.select(value, source=build.subquery(chosen, "chosen"))
+    return build.select(value, size, source=build.subquery(chosen, "chosen"))
 
 
 def _case_when(condition: exp.Expr, value: exp.Expr) -> exp.Case:
@@ -214,8 +227,10 @@ def _or_zero(total: exp.Expr) -> exp.Expr:
 
 
 def _read_statistics(
-    column: Column, row: Mapping[str, object], sample: Sequence[str]
+    column: Column, row: Mapping[str, object], sample: Sequence[tuple[str, int]]
 ) -> ColumnStatistics:
+    kept = [(value, rows) for value, rows in sample if value.strip()]
+
     def whole(name: str) -> int:
         found = row.get(name)
         return int(found) if isinstance(found, (int, float)) else 0
@@ -241,5 +256,6 @@ def _read_statistics(
             for number, pattern in enumerate(PATTERNS)
             if (count := whole(f"pattern{number}"))
         },
-        sample=tuple(value for value in sample if value.strip()),
+        sample=tuple(value for value, _ in kept),
+        sizes=tuple(rows for _, rows in kept),
     )

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING
 
-from discreet.measure.profile.concepts import CONCEPTS
+from discreet.measure.profile.concepts import CONCEPTS, FREE_TEXT, Concept
 from discreet.measure.text.person_names import fold_accents
-
-if TYPE_CHECKING:
-    from discreet.measure.profile.concepts import Concept
 
 _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _WORD = re.compile(r"[^\W\d_]+|\d+")
@@ -28,11 +26,34 @@ _PEOPLE = """
     borrower passenger guest worker staff kunde patienten person versicherter mitarbeiter
     teilnehmer schuler burger assure salarie utilisateur participante paciente cliente empleado
     usuario alumno klant medewerker deelnemer leerling paziente dipendente utente studente aluno
-    funcionario utilizador pessoa persona personne persoon subj pat cust emp
+    funcionario utilizador pessoa persona personne persoon subj pat cust emp pacjent klient
+    pracownik uczen osoba uczestnik versicherte kund
+"""
+# People whose word alone is no key: a `contact` may be a number of contacts.
+_STAFF = """
+    doctor physician provider practitioner clinician nurse arzt medecin medico lekarz huisart
+    investigator interviewer owner contact
 """
 _CODES = ("code", "codigo", "clave", "ref")
 _PERSON_IDS = (("pid",), ("uid",))
 _ID_WORDS, _PERSON_WORDS = frozenset(_IDS.split()), frozenset(_PEOPLE.split())
+_STAFF_WORDS = frozenset(_STAFF.split())
+# Letters that are not a letter with an accent.
+_LETTERS = str.maketrans(
+    {"ß": "ss", "ł": "l", "Ł": "L", "ø": "o", "Ø": "O", "đ": "d", "æ": "ae", "œ": "oe"}
+)
+_UMLAUTS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue"})
+_WEAK = 0.01  # of the strength of other phrases
+_HEAD = 20.0
+
+
+def fold_letters(text: str) -> str:
+    """Return `text` in lower case with letters of the English alphabet where others stand for them.
+
+    >>> fold_letters("Płeć"), fold_letters("Straße")
+    ('plec', 'strasse')
+    """
+    return fold_accents(text.translate(_LETTERS))
 
 
 @cache
@@ -42,8 +63,8 @@ def split_words(name: str) -> tuple[str, ...]:
     >>> split_words("dateOfBirth"), split_words("Geburts-Datum"), split_words("ZIP_codes2")
     (('date', 'of', 'birth'), ('geburt', 'datum'), ('zip', 'code', '2'))
     """
-    split = _CAMEL.sub(" ", name.replace("ß", "ss"))
-    return tuple(_strip_plural(word) for word in _WORD.findall(fold_accents(split)))
+    split = _CAMEL.sub(" ", name.translate(_LETTERS))
+    return tuple(_strip_plural(word) for word in _WORD.findall(fold_letters(split)))
 
 
 def _strip_plural(word: str) -> str:
@@ -51,55 +72,97 @@ def _strip_plural(word: str) -> str:
     return word[:-1] if len(word) > 3 and word.endswith("s") and word != "pays" else word
 
 
-@cache
-def _list_phrases() -> tuple[tuple[tuple[str, ...], bool, Concept], ...]:
-    """Return every phrase as words, whether it must be the whole name, and its concept."""
-    return tuple(
-        (split_words(phrase.strip()), phrase.strip().startswith("="), concept)
-        for concept in CONCEPTS
-        for phrase in concept.phrases.split(",")
-    )
+@dataclass(frozen=True)
+class _Phrase:
+    """A phrase of a concept as words, in the order of the catalog."""
+
+    place: int
+    words: tuple[str, ...]
+    joined: str
+    concept: Concept
+    is_whole: bool
+    is_weak: bool
 
 
 @cache
+def _index_phrases() -> tuple[dict[str, list[_Phrase]], dict[str, list[_Phrase]]]:
+    """Return every phrase by its letters and by its first word, also as it is written without umlauts."""
+    by_letters: dict[str, list[_Phrase]] = {}
+    by_first: dict[str, list[_Phrase]] = {}
+    every = [(concept, one.strip()) for concept in CONCEPTS for one in concept.phrases.split(",")]
+    for place, (concept, phrase) in enumerate(every):
+        for written in sorted({phrase, phrase.translate(_UMLAUTS)}):
+            words = split_words(written)
+            is_whole, is_weak = phrase.startswith("="), phrase.startswith("~")
+            found = _Phrase(place, words, "".join(words), concept, is_whole, is_weak)
+            by_letters.setdefault(found.joined, []).append(found)
+            by_first.setdefault(words[0], []).append(found)
+    return by_letters, by_first
+
+
 def recognize_concept(name: str) -> Concept | None:
     """Return the concept a column's name means, by its longest known phrase, or None.
 
     >>> recognize_concept("PatientDateOfBirth").name, recognize_concept("Hauptdiagnose").name
     ('birth date', 'health')
     >>> recognize_concept("hospital_name").name, recognize_concept("c1") is None
-    ('employer, school or clinic', True)
+    ('school or clinic', True)
     """
+    return next(iter(rank_concepts(name)), None)
+
+
+@cache
+def rank_concepts(name: str) -> tuple[Concept, ...]:
+    """Return the concepts that a column's name may mean, the one of its longest phrase first."""
     found = split_words(name)
-    ranked = [
-        (strength, concept)
-        for phrase, whole, concept in _list_phrases()
-        if (strength := _match_strength(found, phrase, whole=whole)) > 0
-    ]
-    return max(ranked, key=lambda pair: pair[0])[1] if ranked else None
+    best: dict[str, tuple[float, int, Concept]] = {}
+    for phrase in _candidate_phrases(found):
+        strength = _match_strength(found, phrase)
+        if strength > best.get(phrase.concept.name, (0.0, 0, phrase.concept))[0]:
+            best[phrase.concept.name] = strength, phrase.place, phrase.concept
+    ranked = sorted(best.values(), key=lambda one: (-one[0], one[1]))
+    return tuple(concept for _, _, concept in ranked)
 
 
-def _match_strength(found: tuple[str, ...], phrase: tuple[str, ...], *, whole: bool) -> float:
+def _candidate_phrases(found: tuple[str, ...]) -> Iterator[_Phrase]:
+    """Return the phrases that share letters with a name: all of them, a word, or a part of a word."""
+    by_letters, by_first = _index_phrases()
+    bare = _without_number(found)
+    parts = {"".join(bare)} if bare else set[str]()
+    for word in found:
+        parts |= {word[:end] for end in range(_COMPOUND, len(word) + 1)}
+        parts |= {word[start:] for start in range(len(word) - _COMPOUND + 1)}
+    for part in sorted(parts):
+        yield from by_letters.get(part, ())
+    for word in sorted(set(found)):
+        yield from by_first.get(word, ())
+
+
+def _without_number(found: tuple[str, ...]) -> tuple[str, ...]:
+    return found[:-1] if len(found) > 1 and found[-1].isdigit() else found
+
+
+def _match_strength(found: tuple[str, ...], phrase: _Phrase) -> float:
     """Return the letters of the name that the phrase explains; a compound counts a little less."""
-    if not found:
+    letters = float(len(phrase.joined)) * (_WEAK if phrase.is_weak else 1.0)
+    if phrase.joined == "".join(_without_number(found)):
+        return letters + (_WEAK if phrase.is_weak else 1.0)
+    if phrase.is_whole:
         return 0.0
-    joined, letters = "".join(phrase), float(sum(map(len, phrase)))
-    bare = found[:-1] if len(found) > 1 and found[-1].isdigit() else found
-    if joined == "".join(bare):
-        return letters + 1
-    if whole:
-        return 0.0
+    size = len(phrase.words)
     ends = [
-        start + len(phrase)
-        for start in range(len(found) - len(phrase) + 1)
-        if found[start : start + len(phrase)] == phrase
+        start + size
+        for start in range(len(found) - size + 1)
+        if found[start : start + size] == phrase.words
     ]
     if ends:  # of two words of one length the last is the head: `job date` is a date
-        return letters + max(ends) / 100
-    inside = len(joined) >= _COMPOUND and any(
-        word.endswith(joined) or word.startswith(joined) for word in found
+        is_note = phrase.concept.name == FREE_TEXT and not phrase.is_weak
+        is_head = is_note and max(ends) == len(found)  # `doctor notes` are notes
+        return letters + max(ends) / 100 + (_HEAD if is_head else 0.0)
+    inside = len(phrase.joined) >= _COMPOUND and any(
+        word.endswith(phrase.joined) or word.startswith(phrase.joined) for word in found
     )
-    return letters - 0.5 if inside else 0.0
+    return max(letters - 0.5, letters / 2) if inside else 0.0
 
 
 def is_id_name(name: str) -> bool:
@@ -122,8 +185,9 @@ def is_row_id_name(name: str) -> bool:
 def is_person_id_name(name: str) -> bool:
     """Return whether a name reads like the key of a person: `patient_id`, `subject`, `userId`."""
     found = split_words(name)
-    is_person = any(word in _PERSON_WORDS for word in found)
-    return found in _PERSON_IDS or (is_person and (is_id_name(name) or len(found) == 1))
+    if found in _PERSON_IDS or (len(found) == 1 and found[0] in _PERSON_WORDS):
+        return True
+    return is_id_name(name) and not (_PERSON_WORDS | _STAFF_WORDS).isdisjoint(found)
 
 
 def is_key_of(name: str, *, table: str, column: str) -> bool:

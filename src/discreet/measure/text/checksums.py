@@ -61,6 +61,62 @@ def passes_german_tax_id(number: str) -> bool:
     return (11 - rest) % 10 == int(number[10])
 
 
+def passes_kvnr(number: str) -> bool:
+    """Return whether a German health insurance number ends in its check digit (§ 290 SGB V).
+
+    The letter counts as two digits (A is 01); weights are 1 and 2 in turn, products are summed by digit.
+
+    >>> passes_kvnr("A123456780"), passes_kvnr("A123456781")
+    (True, False)
+    """
+    digits = f"{ord(number[0]) - 64:02}{number[1:9]}"
+    total = sum(sum(divmod(int(digit) * (1 + place % 2), 10)) for place, digit in enumerate(digits))
+    return total % 10 == int(number[9])
+
+
+def passes_rvnr(number: str) -> bool:
+    """Return whether a German pension insurance number ends in its check digit (VKVV, § 4).
+
+    >>> passes_rvnr("15070649C103"), passes_rvnr("15070649C104")
+    (True, False)
+    """
+    digits = f"{number[:8]}{ord(number[8]) - 64:02}{number[9:11]}"
+    weights = (2, 1, 2, 5, 7, 1, 2, 1, 2, 1, 2, 1)
+    total = sum(
+        sum(divmod(int(digit) * weight, 10)) for digit, weight in zip(digits, weights, strict=True)
+    )
+    return total % 10 == int(number[11])
+
+
+def passes_nuss(number: str) -> bool:
+    """Return whether a Spanish social security number ends in its remainder modulo 97.
+
+    >>> passes_nuss("281234567840"), passes_nuss("281234567841")
+    (True, False)
+    """
+    province, serial = int(number[:2]), int(number[2:10])
+    whole = serial + province * 10**7 if serial < 10**7 else int(number[:10])
+    return whole % 97 == int(number[10:])
+
+
+def passes_nip(number: str) -> bool:
+    """Return whether a Polish tax number ends in its check digit (mod 11).
+
+    >>> passes_nip("1234563218"), passes_nip("1234563219")
+    (True, False)
+    """
+    return _weighted_sum(number[:9], (6, 5, 7, 2, 3, 4, 5, 6, 7)) % 11 == int(number[9])
+
+
+def passes_npi(number: str) -> bool:
+    """Return whether a US provider number passes Luhn's test with the prefix 80840.
+
+    >>> passes_npi("1234567893"), passes_npi("1234567890")
+    (True, False)
+    """
+    return passes_luhn("80840" + number)
+
+
 _DECADE = (1, 0, 5, 7, 9, 13, 15, 17, 19, 21)
 _ODD = (*_DECADE, *_DECADE, 2, 4, 18, 20, 11, 3, 6, 8, 12, 14, 16, 10, 22, 25, 24, 23)
 

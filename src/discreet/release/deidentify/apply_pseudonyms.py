@@ -22,7 +22,6 @@ from discreet.release.deidentify.record import ColumnRecord, Deidentified, Prepa
 from discreet.release.deidentify.remaining import measure_remaining
 from discreet.release.deidentify.replace import UNIT, keep_rows
 from discreet.release.deidentify.tokens import TokenMapping
-from discreet.release.deidentify.unrecognized import names_people
 from discreet.release.source import SourceTable
 from discreet.sql import build
 
@@ -141,11 +140,13 @@ def _decide_columns(
             found[column.name] = _ColumnDecision(kind.name, "as you asked", role)
         elif column.name in choices.keep:
             found[column.name] = _ColumnDecision("kept", "kept as it is on your word", role)
-        elif role is None or role.names_people or role is ColumnRole.WEIGHT:
+        elif (
+            role is None
+            or role.names_people
+            or role is ColumnRole.WEIGHT
+            or (guess and guess.may_identify)
+        ):
             found[column.name] = _ColumnDecision("removed", reason, role)
-        elif guess and guess.meaning is None and names_people(table, column):
-            reason = "not recognized, but its values are identifiers"
-            found[column.name] = _ColumnDecision("removed", reason, ColumnRole.IDENTIFIER)
         else:
             found[column.name] = _ColumnDecision("kept", reason, role)
     return found

@@ -1,54 +1,29 @@
-"""Safe Harbor's treatment of each column: its class, the action, and the reason."""
+"""Safe Harbor's treatment of each column: its class, the action, and the reason.
+
+What a column is, `discreet.measure.profile` decides for every command; here is what the rule does to it.
+"""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
-from discreet.engines.engine import Column, Kind, Table
+from discreet.engines.engine import Kind, Table
 from discreet.errors import ConflictingRoles, WrongUsage
 from discreet.measure.profile import RoleGuess
-from discreet.measure.profile.identifiers import PATTERN, SAFE_HARBOR
-from discreet.measure.profile.vocabulary import recognize_concept, split_words
+from discreet.measure.profile.identifiers import SAFE_HARBOR
 from discreet.measure.roles import require_column
 from discreet.policy import model
 from discreet.policy.model import ColumnRole
-from discreet.release.deidentify.unrecognized import detect_column_class
 
 # An unrecognized column on which one person in five is alone is a unique code: class R.
 UNIQUE_SHARE = 0.2
-FREE_TEXT_SHARE = 0.2
 TEXT, AGES, ZIPS = "text", "age", "zip"
 """Words in the place of a class's letter: free text, ages in years (C), ZIP codes (B)."""
 
 _UNRECOGNIZED = "in no class: few people stand out on it"
 _MOST_REGIONS = 60  # states, districts and territories of the United States
-_EMPLOYERS = """
-    employer company organization organisation firm arbeitgeber firma employeur entreprise empresa
-    empleador werkgever bedrijf datore azienda empregador
-"""
-_HOUSES = """
-    school university hospital clinic practice schule hochschule krankenhaus ecole hopital escuela
-    universidad ziekenhuis universita scuola ospedale escola
-"""
-_COUNTRIES = "country land herkunftsland geburtsland pay pays pais geboorteland paese nation"
-_TIMES = """
-    month day week weekday monat tag woche mon moi jour semaine mes dia semana maand dag mese giorno
-    hour minute
-"""
-_DURATION = re.compile(r"(?<![a-z])(?:days|weeks|months|hours|minutes)(?![a-z])")
-_BIRTH = re.compile(r"birth|born|age|life|old")
-_NOTES = """
-    note comment remark description narrative report summary message memo observation text anamnesis
-    bemerkung kommentar notiz beschreibung commentaire remarque nota comentario observacion opmerking
-    osservazione observacao complaint history impression finding
-"""
-
-
-def _any_word(name: str, known: str) -> bool:
-    return bool(set(split_words(name)) & set(known.split()))
 
 
 class Action(StrEnum):
@@ -99,13 +74,9 @@ def treat_columns(
     """
     stated = _check_choices(table, classes or {}, keep)
     roles = {column.name: column.role for column in policy.columns} if policy else {}
-    found = [
+    return tuple(
         _treat_column(guesses[column.name], stated.get(column.name), column.name in keep, roles)
         for column in table.columns
-    ]
-    return tuple(
-        _by_values(table, column) or treatment if treatment.reason == _UNRECOGNIZED else treatment
-        for column, treatment in zip(table.columns, found, strict=True)
     )
 
 
@@ -178,44 +149,19 @@ def _by_kind(guess: RoleGuess, role: ColumnRole | None) -> Treatment | None:
 def _by_text(guess: RoleGuess, role: ColumnRole | None) -> Treatment | None:
     """Sentences may name people: names are redacted."""
     del role
-    if guess.evidence["kind"] is not Kind.TEXT or _names_an_identifier(guess):
+    if guess.text is None:
         return None
-    share = _pattern_share(guess, "free text")
-    if share >= FREE_TEXT_SHARE:
-        reason = f"free text: {share:.0%} of the values have six words or more"
-        return Treatment(guess.column, Action.REDACT, None, reason)
-    if _any_word(guess.column, _NOTES) and guess.evidence["name_says"] is None:
-        return Treatment(guess.column, Action.REDACT, None, "free text by its name")
-    traces = [
-        name
-        for name in guess.evidence["patterns"]
-        if PATTERN[name].safe_harbor and 0 < _pattern_share(guess, name) < UNIQUE_SHARE
-    ]
-    if traces and (guess.role is not ColumnRole.IDENTIFIER or guess.meaning in traces):
-        return Treatment(guess.column, Action.REDACT, None, f"some values hold: {traces[0]}")
-    return None
-
-
-def _names_an_identifier(guess: RoleGuess) -> bool:
-    """Whether the column is an identifier by its name, or by its content without sentences."""
-    concept = recognize_concept(guess.column)
-    if concept is not None and concept.role is ColumnRole.IDENTIFIER:
-        return guess.role is ColumnRole.IDENTIFIER
-    is_sure = guess.role is ColumnRole.IDENTIFIER and guess.confidence == "high"
-    return is_sure and _pattern_share(guess, "free text") < FREE_TEXT_SHARE
+    return Treatment(guess.column, Action.REDACT, None, guess.text)
 
 
 def _by_identifier(guess: RoleGuess, role: ColumnRole | None) -> Treatment | None:
-    if not guess.role.names_people:
+    if not guess.may_identify:
         return None
-    if guess.meaning == "unique code" and guess.confidence != "high" and role is not None:
+    is_doubtful = not guess.role.names_people or guess.meaning == "unique code"
+    if is_doubtful and guess.confidence != "high" and role is not None:
         return None  # a human has looked at it, and takes it for something else
     reason = guess.reason.partition("; ")[0]
-    named = recognize_concept(guess.column)  # a fax number looks like any other
-    letter = (
-        named.safe_harbor if named and named.role is ColumnRole.IDENTIFIER else guess.safe_harbor
-    )
-    return Treatment(guess.column, Action.REMOVE, letter or "R", reason)
+    return Treatment(guess.column, Action.REMOVE, guess.safe_harbor or "R", reason)
 
 
 def _by_place(guess: RoleGuess, role: ColumnRole | None) -> Treatment | None:
@@ -228,58 +174,34 @@ def _by_place(guess: RoleGuess, role: ColumnRole | None) -> Treatment | None:
         reason = f"{guess.meaning}: smaller than a state"
     elif guess.meaning == "region" and guess.evidence["distinct"] > _MOST_REGIONS:
         reason = f"{guess.evidence['distinct']:,} regions are more than there are states"
-    elif guess.meaning == "country" and not _any_word(guess.column, _COUNTRIES):
-        reason = "a place of birth may be smaller than a state"
-    elif _is_house(guess, _HOUSES):
+    elif guess.meaning == "school or clinic" and guess.evidence["kind"] is Kind.TEXT:
         reason = "a school or clinic reveals where people live"
     return Treatment(guess.column, Action.REMOVE, "B", reason) if reason else None
 
 
 def _by_employer(guess: RoleGuess, role: ColumnRole | None) -> Treatment | None:
     del role
-    if not _is_house(guess, _EMPLOYERS):
+    if guess.meaning != "employer" or guess.evidence["kind"] is not Kind.TEXT:
         return None
     return Treatment(guess.column, Action.REMOVE, "A", "names of employers are names as well")
-
-
-def _is_house(guess: RoleGuess, known: str) -> bool:
-    return (
-        guess.meaning == "employer, school or clinic"
-        and guess.evidence["kind"] is Kind.TEXT
-        and _any_word(guess.column, known)
-    )
 
 
 def _by_time(guess: RoleGuess, role: ColumnRole | None) -> Treatment | None:
     del role
     if guess.meaning == "age":
-        if _any_word(guess.column, _TIMES):
-            reason = "ages finer than years reveal parts of the birth date"
-            return Treatment(guess.column, Action.REMOVE, "C", reason)
         return Treatment(guess.column, Action.AGE, "C", "ages: 90 and more are one category")
+    if guess.meaning == "age in months or days":
+        reason = "ages finer than years reveal parts of the birth date"
+        return Treatment(guess.column, Action.REMOVE, "C", reason)
     if guess.meaning in ("birth year", "year"):
         return Treatment(
             guess.column, Action.YEAR, "C", "years stay unless they reveal an age over 89"
         )
-    if guess.safe_harbor != "C":
-        return None
-    is_written = guess.evidence["kind"] in (Kind.DATE, Kind.TIMESTAMP)
-    if _is_duration(guess):
-        return Treatment(guess.column, Action.KEEP, None, "in no class: a length of time")
-    if not is_written and _any_word(guess.column, _TIMES) and not _holds_days(guess):
+    if guess.meaning == "part of a date":
         return Treatment(guess.column, Action.REMOVE, "C", "a part of a date other than its year")
-    return Treatment(guess.column, Action.YEAR, "C", "dates: the year stays")
-
-
-def _is_duration(guess: RoleGuess) -> bool:
-    """Whether it counts `days` or `months`, in the plural; since birth they would reveal the date."""
-    name = guess.column.lower()
-    is_number = guess.evidence["kind"] in (Kind.INTEGER, Kind.DECIMAL, Kind.REAL)
-    return is_number and bool(_DURATION.search(name)) and not _BIRTH.search(name)
-
-
-def _holds_days(guess: RoleGuess) -> bool:
-    return _pattern_share(guess, "day") + _pattern_share(guess, "day in local order") >= 0.5
+    if guess.safe_harbor == "C":
+        return Treatment(guess.column, Action.YEAR, "C", "dates: the year stays")
+    return None
 
 
 def _by_uniqueness(guess: RoleGuess, role: ColumnRole | None) -> Treatment:
@@ -298,18 +220,6 @@ def _by_uniqueness(guess: RoleGuess, role: ColumnRole | None) -> Treatment:
     about = guess.meaning or (f"{role} by the policy" if role else None)
     reason = f"in no class: {about}" if about else _UNRECOGNIZED
     return Treatment(guess.column, Action.KEEP, None, reason)
-
-
-def _by_values(table: Table, column: Column) -> Treatment | None:
-    """Unrecognized columns are read: values that are identifiers determine the class."""
-    seen = detect_column_class(table, column)
-    if seen is None:
-        return None
-    reason = f"not recognized, but its values hold: {SAFE_HARBOR[seen.letter]}"
-    if not seen.is_whole:
-        return Treatment(column.name, Action.REDACT, None, reason)
-    action = Action.YEAR if seen.letter == "C" else Action.REMOVE
-    return Treatment(column.name, action, seen.letter, reason)
 
 
 def _count_present(guess: RoleGuess) -> int:

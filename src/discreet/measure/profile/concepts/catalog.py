@@ -1,0 +1,9 @@
+"""All concepts. Where two explain a name equally well, the first one counts."""
+
+from __future__ import annotations
+
+from discreet.measure.profile.concepts.identifying import IDENTIFYING
+from discreet.measure.profile.concepts.known import KNOWN
+from discreet.measure.profile.concepts.private import PRIVATE, TECHNICAL
+
+CONCEPTS = (*IDENTIFYING, *KNOWN, *PRIVATE, TECHNICAL)
