@@ -31,9 +31,7 @@ if TYPE_CHECKING:
 
 LABELS = Path("bench/labels")
 PREPARED = FOLDER / "labels"
-ROLES = ("identifier", "quasi", "sensitive", "insensitive", "weight", "cluster", "text")
-# Meanings of identifiers that stand for several people.
-CLUSTERS = ("household", "cluster", "sampling unit", "stratum")
+ROLES = ("identifier", "quasi", "sensitive", "insensitive", "weight", "household", "text")
 # What the classes of Safe Harbor are called in the tables.
 CLASSES = {
     "A": "names",
@@ -171,7 +169,7 @@ def judge_tables() -> tuple[Judged, ...]:
 def _judge_table(path: Path) -> list[Judged]:
     described = yaml.safe_load(path.read_text("utf-8"))
     source = _prepare_table(path.stem, described)
-    labels = [_read_label(name, text) for name, text in described["columns"].items()]
+    labels = [read_label(name, text) for name, text in described["columns"].items()]
     drafted = discreet.draft_policy(str(source)).tables[0].columns
     assert len(drafted) == len(labels), f"{path}: {len(labels)} labels, {len(drafted)} columns"
     classes = _deidentify_columns(source)
@@ -189,7 +187,8 @@ def _judge_table(path: Path) -> list[Judged]:
     ]
 
 
-def _read_label(column: str, text: str) -> Label:
+def read_label(column: str, text: str) -> Label:
+    """Return the label of a column, from its line."""
     roles, *tags = text.split()
     letters = next((tag for tag in tags if tag[0].isupper()), "")
     category = next((tag for tag in tags if tag[0].islower()), None)
@@ -249,8 +248,6 @@ def _name_role(guess: Any) -> str:
     meaning = (guess.meaning or "").lower()
     if guess.role == "identifier" and "free text" in meaning:
         return "text"
-    if guess.role == "identifier" and any(word in meaning for word in CLUSTERS):
-        return "cluster"
     return {"quasi-identifier": "quasi"}.get(guess.role, guess.role)
 
 
