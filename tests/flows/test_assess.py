@@ -74,7 +74,7 @@ KEYS: dict[str, Any] = {
         }
     },
     "risk": {
-        **dict.fromkeys(("people", "classes", "with_population"), ""),
+        **dict.fromkeys(("people", "classes", "with_population", "with_weights"), ""),
         "prosecutor": ADVERSARY,
         "journalist": ADVERSARY,
         "marketer": {"expected_people": "", "expected_share": ""},
@@ -111,6 +111,7 @@ KEYS: dict[str, Any] = {
         "scores": {"[]": {"score": "", "people": ""}},
         "cautions": "…",
     },
+    "weighted": "…",
 }
 
 

@@ -16,6 +16,8 @@ def check(  # noqa: PLR0913 -- the options of the command
     policy: Policy | str | Path,
     *,
     against: object = None,
+    weight: str | None = None,
+    household: str | None = None,
     rows_are_people: bool = False,
     table: str | None = None,
     delimiter: str | None = None,
@@ -32,6 +34,8 @@ def check(  # noqa: PLR0913 -- the options of the command
         source: A path, a URL, or a frame: pandas, polars, pyarrow, a DuckDB relation, Spark.
         policy: The policy whose criteria must hold, or the path of its file.
         against: The population, for k-map and δ-presence.
+        weight: The column of a survey's sampling weights, if the policy does not say it.
+        household: The column that links the people of a household, if the policy does not say it.
         rows_are_people: The policy's unit is not in the table, and each row is another person.
         table: The table's name in the policy or in the database.
         delimiter: What separates the columns of a CSV file.
@@ -50,6 +54,8 @@ def check(  # noqa: PLR0913 -- the options of the command
         source,
         policy,
         against=against,
+        weight=weight,
+        household=household,
         rows_are_people=rows_are_people,
         depth=0,
         table=table,

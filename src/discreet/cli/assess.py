@@ -24,6 +24,7 @@ Examples:
   discreet assess people.csv --quasi birth_date,sex,zip --sensitive diagnosis
   discreet assess people.csv --policy policy.yaml --against voters.csv --report people.html
   discreet assess postgresql://localhost/clinic --table patients --policy policy.yaml
+  discreet assess survey.csv --quasi age,sex,region --weight pweight --household hhid
   cat people.csv | discreet assess - --quasi age,zip --json
 """
 
@@ -32,6 +33,7 @@ Examples:
 @options.source_argument
 @options.policy_option
 @options.role_options
+@options.survey_options
 @options.rows_option
 @click.option(
     "--against",
@@ -258,6 +260,7 @@ def _format_cell(value: object) -> str:
 
 def _show_risk(found: Assessment, to: Console) -> None:
     from discreet.formatting import format_percent
+    from discreet.measure.describe import weighted_rows
     from discreet.report.wording import round_share
 
     risk = found.risk
@@ -279,6 +282,10 @@ def _show_risk(found: Assessment, to: Console) -> None:
         f"People above {round_share(risk.prosecutor.threshold)}",
     )
     output.print_table(to, "Chance that a match is right", header, rows)
+    if found.weighted is not None:
+        title = "By the sampling weights, which journalist and marketer rest on"
+        lines = weighted_rows(found.weighted)
+        output.print_table(to, title, ("Measure", "Value"), lines)
     if found.presence is not None:
         presence = found.presence
         output.print_sentence(

@@ -29,6 +29,7 @@ Examples:
     help="The policy whose criteria must hold.",
 )
 @click.option("--against", metavar="SOURCE", help="The population, for k-map and δ-presence.")
+@options.survey_options
 @options.rows_option
 @options.reading_options
 @options.json_option

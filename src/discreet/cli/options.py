@@ -57,7 +57,17 @@ class MemoryType(click.ParamType[str]):
 NAMES = ColumnNamesType()
 MEMORY = MemoryType()
 SOURCE_OPTIONS = (
-    *("policy", "quasi", "sensitive", "unit", "rows_are_people", "leave_out", "hierarchies"),
+    *(
+        "policy",
+        "quasi",
+        "sensitive",
+        "unit",
+        "weight",
+        "household",
+        "rows_are_people",
+        "leave_out",
+        "hierarchies",
+    ),
     *("tables", "table", "delimiter", "encoding", "memory"),
 )
 OUTPUT_OPTIONS = (
@@ -197,4 +207,19 @@ key_options = combine_options(
         help="The file with the secret key.",
     ),
     click.option("--key-env", metavar="VAR", help="The variable with the secret key."),
+)
+
+
+# What a survey has besides.
+survey_options = combine_options(
+    click.option(
+        "--weight",
+        metavar="COLUMN",
+        help="A survey's sampling weights: how many people a row stands for.",
+    ),
+    click.option(
+        "--household",
+        metavar="COLUMN",
+        help="The id that the people of a household share.",
+    ),
 )

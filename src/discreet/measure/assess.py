@@ -26,6 +26,13 @@ from discreet.measure.joint import measure_joint
 from discreet.measure.presence import Matched, match_population
 from discreet.measure.risk.sample import AT_RISK_ABOVE, SampleRisk, sample_risk
 from discreet.measure.risk.uniques import Uniques
+from discreet.measure.risk.weighted import (
+    WeightedClasses,
+    WeightedRisk,
+    measure_weighted_risk,
+    weight_cautions,
+    weighted_sample_risk,
+)
 from discreet.measure.roles import (
     RoleBinding,
     bind_roles,
@@ -69,6 +76,8 @@ def assess(  # noqa: PLR0913 -- the flags of the command
     quasi: Sequence[str] | None = None,
     sensitive: Sequence[str] | None = None,
     unit: str | None = None,
+    weight: str | None = None,
+    household: str | None = None,
     rows_are_people: bool = False,
     table: str | None = None,
     against: object = None,
@@ -88,6 +97,8 @@ def assess(  # noqa: PLR0913 -- the flags of the command
         quasi: The columns outsiders may know.
         sensitive: The columns outsiders must not learn.
         unit: The column that identifies the person; by default each row is a person.
+        weight: The column of a survey's sampling weights: how many people of the population a row stands for.
+        household: The column that links the people of a household, for the risk that one of them is found.
         rows_are_people: The policy's unit is not in the table, and each row is another person.
         table: The table's name in the policy or in the database.
         against: The population the table was drawn from, with the same quasi-identifiers.
@@ -126,6 +137,8 @@ def assess(  # noqa: PLR0913 -- the flags of the command
             sensitive=sensitive,
             unit=unit,
             rows_are_people=rows_are_people,
+            weight=weight,
+            household=household,
         )
         population = None
         if against is not None:
@@ -188,6 +201,9 @@ def assess_binding(
         **judge_population(cells, bound, matched),
     }
     people = _count_people(cells)
+    weighed = (
+        measure_weighted_risk(bound.subject, threshold=threshold) if bound.subject.weight else None
+    )
     criteria = bound.policy.criteria if bound.policy else ()
     found = Assessment(
         source=bound.subject.table.label,
@@ -208,7 +224,8 @@ def assess_binding(
         columns=_measure_columns(bound, progress=progress) if depth else (),
         sensitive=measured.columns,
         criteria=tuple(verdicts[criterion] for criterion in criteria),
-        risk=_measure_risk(sizes, matched, threshold),
+        risk=_measure_risk(sizes, matched, threshold, weighed),
+        weighted=weighed[0] if weighed else None,
         joint=measure_joint(bound),
         undecided=_list_undecided(bound, measured.columns),
         presence=_measure_presence(cells, matched) if matched else None,
@@ -216,7 +233,10 @@ def assess_binding(
         combinations=_find_combinations(cells, sizes, depth=depth, progress=progress)
         if depth
         else None,
-        cautions=_list_cautions(cells, bound, sizes, people=people, matched=matched),
+        cautions=(
+            *_list_cautions(cells, bound, sizes, people=people, matched=matched),
+            *(weight_cautions(weighed[0], people=people) if weighed else ()),
+        ),
     )
     found = replace(found, exposures=find_exposures(found, bound.policy))
     return replace(found, verdict=describe_assessment(found))
@@ -274,7 +294,14 @@ def _count_unique_people(cells: Cells, sizes: Sizes) -> int:
     return people_in(cells, build.select(*keys, source=sizes.relation.copy()).where(is_one))
 
 
-def _measure_risk(sizes: Sizes, matched: Matched | None, threshold: float) -> SampleRisk:
+def _measure_risk(
+    sizes: Sizes,
+    matched: Matched | None,
+    threshold: float,
+    weighed: tuple[WeightedRisk, WeightedClasses] | None,
+) -> SampleRisk:
+    if matched is None and weighed is not None:
+        return weighted_sample_risk(*weighed)
     if matched is None:
         return sample_risk(sizes.sizes, sizes.classes, threshold=threshold)
     # A population list that misses people of the table does not hide them any better.

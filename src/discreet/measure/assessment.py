@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from discreet.measure.risk.population import PopulationUniques
     from discreet.measure.risk.sample import SampleRisk
     from discreet.measure.risk.uniques import Uniques
+    from discreet.measure.risk.weighted import WeightedRisk
 
 
 @dataclass(frozen=True)
@@ -127,7 +128,8 @@ class Assessment(TabularResult):
     """How identifiable the people in a table are.
 
     `exposures` are what a release of the table as it is would expose, worst first, each held against
-    its tolerance; `undecided` is what its policy leaves open.
+    its tolerance; `undecided` is what its policy leaves open. `weighted` is what the weights of a survey say
+    about the population, where a column has that role.
 
     `to_pandas()` has a row for each column: how far it narrows a person down.
 
@@ -162,6 +164,7 @@ class Assessment(TabularResult):
     presence: Presence | None = None
     population: PopulationUniques | None = None
     combinations: Uniques | None = None
+    weighted: WeightedRisk | None = None
     cautions: tuple[str, ...] = field(default=())
 
     @property

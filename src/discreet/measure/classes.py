@@ -29,12 +29,17 @@ SUPPRESSED = "*"
 
 @dataclass(frozen=True)
 class Roles:
-    """What is measured: a table, what outsiders know, what they must not learn, whose rows."""
+    """What is measured: a table, what outsiders know, what they must not learn, whose rows.
+
+    `weight` says how many people of the population a row stands for, `household` who lives together.
+    """
 
     table: Table
     quasi: tuple[Column, ...]
     sensitive: tuple[Column, ...] = ()
     unit: Column | None = None
+    weight: Column | None = None
+    household: Column | None = None
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from discreet.measure.classes import Cells
+    from discreet.measure.risk.weighted import WeightedRisk
 
 
 SIZE_EDGES = (1, 2, 3, 4, 5, 10, 20, 50, 100, 1_000, 10_000)
@@ -51,8 +52,56 @@ def describe_assessment(found: Assessment) -> str:
     worst = next((one for one in found.exposures if one.exceeds), None)
     if worst is not None and worst.people - found.unique > worst.tolerance * found.people:
         more.append(worst.words)
+    if found.weighted is not None:
+        more.append(weighted_sentence(found.weighted))
     more += found.undecided
     return " ".join([unique_sentence(found), *more])
+
+
+def weighted_sentence(found: WeightedRisk) -> str:
+    """Return how many people are expected to be found, by the weights of a survey."""
+    share = format_percent(found.expected_share or 0.0)
+    text = (
+        f"By the weights in {found.weight}, which stand for {found.population:,.0f} people, "
+        f"{_expected_people(found.expected_people)} expected to be found ({share})"
+    )
+    if found.household is not None:
+        home = found.household
+        text += (
+            f", and {_expected_people(home.expected_people)} expected to share {home.column} with one who is, "
+            f"or be it ({format_percent(home.expected_share)})"
+        )
+    return f"{text}."
+
+
+def weighted_rows(found: WeightedRisk) -> tuple[tuple[str, str], ...]:
+    """Return what the weights say, as lines of a table: terminal, page and notebook show the same ones."""
+    rows = [
+        ("People that the weights stand for", f"{found.population:,.0f}"),
+        ("Risk of a person, at worst", _format_share(found.worst)),
+        ("Risk of a person, on average", _format_share(found.average)),
+        ("People expected to be found", f"{found.expected_people:,.1f}"),
+        ("People expected to be alone in the population", f"{found.unique_in_population:,.1f}"),
+    ]
+    if found.household is not None:
+        home = found.household
+        rows += [
+            (f"Groups by {home.column}", f"{home.households:,}"),
+            ("Risk that one of a group is found, at worst", _format_share(home.worst)),
+            (
+                "People in groups of which one is expected to be found",
+                f"{home.expected_people:,.1f}",
+            ),
+        ]
+    return tuple(rows)
+
+
+def _format_share(share: float | None) -> str:
+    return "no rows" if share is None else format_percent(share)
+
+
+def _expected_people(number: float) -> str:
+    return f"{number:,.1f} people are" if number < 100 else f"{number:,.0f} people are"
 
 
 def unique_sentence(found: Assessment) -> str:

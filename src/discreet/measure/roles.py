@@ -34,7 +34,7 @@ class RoleBinding:
         )
 
 
-def bind_roles(
+def bind_roles(  # noqa: PLR0913 -- the flags of the commands
     table: Table,
     *,
     policy: model.TablePolicy | None = None,
@@ -43,8 +43,12 @@ def bind_roles(
     sensitive: Sequence[str] | None = None,
     unit: str | None = None,
     rows_are_people: bool = False,
+    weight: str | None = None,
+    household: str | None = None,
 ) -> RoleBinding:
     """Return the parts of `table`'s columns; words given here win over the policy.
+
+    A weight whose role is a guess that no one confirmed is not used: it would make people look safer.
 
     With `rows_are_people` the policy's unit may be gone from the table, as it is from a release.
 
@@ -73,7 +77,13 @@ def bind_roles(
     named_unit = unit or _unit_name(table, policy, rows_are_people=rows_are_people)
     if guessed and named_unit:
         named_quasi = [name for name in named_quasi if name != named_unit]
+    linked = {ColumnRole.WEIGHT: weight, ColumnRole.HOUSEHOLD: household}
+    if quasi is None:
+        named_quasi = [name for name in named_quasi if name not in linked.values()]
+    if sensitive is None:
+        named_sensitive = [name for name in named_sensitive if name not in linked.values()]
     _require_distinct(named_quasi, named_sensitive, named_unit)
+    _require_free(linked, named_quasi, named_sensitive, named_unit)
     if not named_quasi:
         raise WrongUsage(
             f"{table.label} has no quasi-identifier. Give the columns outsiders may know the role "
@@ -84,10 +94,48 @@ def bind_roles(
         quasi=tuple(require_column(table, name) for name in named_quasi),
         sensitive=tuple(require_column(table, name) for name in named_sensitive),
         unit=require_column(table, named_unit) if named_unit else None,
+        weight=_linked_column(table, roles, policy, role=ColumnRole.WEIGHT, named=weight),
+        household=_linked_column(table, roles, policy, role=ColumnRole.HOUSEHOLD, named=household),
     )
     stated = dict.fromkeys(named_quasi, ColumnRole.QUASI_IDENTIFIER)
     stated |= dict.fromkeys(named_sensitive, ColumnRole.SENSITIVE)
+    stated |= {name: role for role, name in linked.items() if name is not None}
     return RoleBinding(subject, {**roles, **stated}, policy, guessed)
+
+
+def _linked_column(
+    table: Table,
+    roles: Mapping[str, ColumnRole],
+    policy: model.TablePolicy | None,
+    *,
+    role: ColumnRole,
+    named: str | None,
+) -> Column | None:
+    """Return the named column, or else the first one of this role that is here and confirmed."""
+    if named is not None:
+        return require_column(table, named)
+    for name in _columns_with_role(roles, role):
+        stated = policy.column(name) if policy else None
+        if (stated is None or not stated.unsure) and (found := table.column(name)) is not None:
+            return found
+    return None
+
+
+def _require_free(
+    linked: Mapping[ColumnRole, str | None],
+    quasi: Sequence[str],
+    sensitive: Sequence[str],
+    unit: str | None,
+) -> None:
+    """Refuse a weight or household that is named for something else as well."""
+    taken = {*quasi, *sensitive}
+    for role, name in linked.items():
+        is_unit = role is ColumnRole.WEIGHT and name == unit and name is not None
+        if name in taken or is_unit:
+            raise ConflictingRoles(
+                f"Column '{name}' is named as {role}, and is a quasi-identifier, sensitive or the unit as "
+                "well. Choose one role."
+            )
 
 
 def on_engine(bound: RoleBinding, engine: Engine) -> RoleBinding:
@@ -176,7 +224,11 @@ def _policy_roles(policy: model.TablePolicy | None) -> dict[str, ColumnRole]:
 def _guess_column_roles(table: Table) -> dict[str, ColumnRole]:
     from discreet.measure.profile import guess_roles
 
-    return {name: guess.role for name, guess in guess_roles(table).items()}
+    found: dict[str, ColumnRole] = {}
+    for name, guess in guess_roles(table).items():
+        is_doubtful = guess.role is ColumnRole.WEIGHT and guess.confidence == "low"
+        found[name] = ColumnRole.QUASI_IDENTIFIER if is_doubtful else guess.role
+    return found
 
 
 def _columns_with_role(roles: Mapping[str, ColumnRole], role: ColumnRole) -> list[str]:

@@ -193,8 +193,9 @@ def _public_verdict(verdict: Mapping[str, Any], *, has_unit: bool) -> dict[str, 
 
 
 def _public_risk(risk: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the risks that the rows show: a population's sizes are behind all but the prosecutor's."""
-    hidden = ("journalist", "marketer") if risk["with_population"] else ()
+    """Return the risks that the rows show: a population's sizes, or weights, are behind the others."""
+    is_beyond = risk["with_population"] or risk["with_weights"]
+    hidden = ("journalist", "marketer") if is_beyond else ()
     return {name: None if name in hidden else value for name, value in risk.items()}
 
 

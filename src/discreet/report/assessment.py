@@ -22,9 +22,11 @@ from discreet.report.risk import (
     EstimatePart,
     PresencePart,
     RiskPart,
+    WeightedPart,
     estimate_part,
     presence_part,
     risk_part,
+    weighted_part,
 )
 from discreet.report.sensitive import SensitivePart, sensitive_parts
 from discreet.writing import write_atomically
@@ -71,6 +73,7 @@ class AssessmentPage:
     risk: RiskPart
     population: EstimatePart | None
     presence: PresencePart | None
+    weighted: WeightedPart | None
     cautions: tuple[str, ...]
     computed: tuple[tuple[str, str], ...]
 
@@ -119,6 +122,7 @@ def summarize_assessment(found: Assessment, *, on: date) -> AssessmentPage:
         risk=risk_part(found),
         population=estimate_part(found.population) if found.population else None,
         presence=presence_part(found.presence) if found.presence else None,
+        weighted=weighted_part(found.weighted) if found.weighted else None,
         cautions=found.cautions + (found.combinations.cautions if found.combinations else ()),
         computed=wording.computation_notes(found, source=source),
     )

@@ -71,6 +71,8 @@ def _format_value(value: object) -> str:
 
 
 def _assessment_card(found: Assessment) -> Card:
+    from discreet.measure.describe import weighted_rows
+
     unique = format_percent(found.unique / found.people) if found.people else "no people"
     facts = [
         ("Rows", f"{found.rows:,}"),
@@ -102,6 +104,9 @@ def _assessment_card(found: Assessment) -> Card:
         found.verdict,
         tables=[
             TextTable("Assessment", facts),
+            TextTable(
+                "By the sampling weights", weighted_rows(found.weighted) if found.weighted else ()
+            ),
             _criteria_table(found.criteria, found.k),
             TextTable(
                 "Exposed if published as it is",

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from discreet.formatting import format_chance, format_percent
 from discreet.measure.assessment import Assessment, Presence
+from discreet.measure.describe import weighted_rows, weighted_sentence
 from discreet.report import charts
 from discreet.report.page import Figure, PageTable
 from discreet.report.wording import round_share
@@ -15,6 +16,7 @@ from discreet.report.wording import round_share
 if TYPE_CHECKING:
     from discreet.measure.risk.population import PopulationUniques, UniquesEstimate
     from discreet.measure.risk.sample import SampleRisk, TargetedRisk
+    from discreet.measure.risk.weighted import WeightedRisk
 
 ESTIMATORS = {
     "pitman": "Pitman (Hoshino 2001)",
@@ -41,6 +43,14 @@ class EstimatePart:
 
 
 @dataclass(frozen=True)
+class WeightedPart:
+    """What the weights of a survey say about the population."""
+
+    sentence: str
+    table: PageTable
+
+
+@dataclass(frozen=True)
 class PresencePart:
     """The chance of being in this table, from the population's table."""
 
@@ -58,7 +68,9 @@ def _adversary_table(found: SampleRisk) -> PageTable:
     marketer = found.marketer
     expected = marketer.expected_people
     journalist = "knows that a person is in the population, not whether in the table"
-    if not found.with_population:
+    if found.with_weights:
+        journalist += "; how many people share a class there is estimated by the weights"
+    elif not found.with_population:
         journalist += "; no population was given, so the table itself stands for it"
     return PageTable(
         caption="Three adversaries",
@@ -118,6 +130,19 @@ def _risk_curve(class_sizes: Mapping[int, int], found: TargetedRisk) -> Figure:
         svg,
         f"How many people can be found with which chance, by an outsider who knows that they are in the "
         f"table. Left of the threshold: {format_percent(found.share_at_risk or 0.0)} of people.",
+    )
+
+
+def weighted_part(found: WeightedRisk) -> WeightedPart:
+    """Return the part about a survey's weights."""
+    return WeightedPart(
+        weighted_sentence(found),
+        PageTable(
+            caption="The table as a survey",
+            header=("Measure", "Value"),
+            rows=weighted_rows(found),
+            numbers=frozenset({1}),
+        ),
     )
 
 

@@ -33,7 +33,7 @@ _FACTORS = _list_words(
 # Beside a word for weight, or grown together with one, they make it a weight of a survey.
 _SURVEY = _list_words(
     """
-    sampling sample samp survey svy design desg final fnl finl afnl marsupwt pop population base analytic
+    sampling sample samp psp d an survey svy design desg final fnl finl afnl marsupwt pop population base analytic
     analysis calibrated calibration cal raked rake rep repl replicate jackknife bootstrap household hh
     hhld hog longitudinal cross sectional interview mec asec earn lnkfw expansion stichproben stichprobe
     haushalt sondage enquete redressement menage muestral muestra hogar encuesta campionario

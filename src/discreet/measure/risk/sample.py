@@ -42,7 +42,11 @@ class MarketerRisk(Result):
 
 @dataclass(frozen=True)
 class SampleRisk(Result):
-    """The three risks of one table, and what they were computed from."""
+    """The three risks of one table, and what they were computed from.
+
+    Journalist and marketer look in the population's table, or among as many people as the weights of a
+    survey stand for, or, with neither, in the table itself.
+    """
 
     people: int
     classes: int
@@ -50,6 +54,7 @@ class SampleRisk(Result):
     prosecutor: TargetedRisk
     journalist: TargetedRisk
     marketer: MarketerRisk
+    with_weights: bool = False
 
 
 def sample_risk(
