@@ -117,6 +117,27 @@ def test_any_cell_of_one_person_moves_an_answer_by_one_person(
         assert name == column or value == others[0][name]
 
 
+@pytest.mark.parametrize("delimiter", [",", "|"])
+@pytest.mark.parametrize("is_multiline", [True, False])
+@pytest.mark.parametrize(
+    "rest", ['"F"{d}1{d}2', '"F"{d}"a', 'F"{d}a', '"F"x{d}"a"', "{d}{d}{d}{d}{d}", 'a"b{d}"c{d}"d"']
+)
+def test_a_line_that_is_no_record_keeps_the_quoted_id_of_its_person(
+    tmp_path: Path, delimiter: str, is_multiline: bool, rest: str
+) -> None:
+    """Otherwise a person with one such line would be two people."""
+    schema = DeclaredSchema(
+        {"id": DeclaredColumn(Kind.TEXT), "sex": DeclaredColumn(Kind.TEXT)},
+        delimiter,
+        is_multiline=is_multiline,
+    )
+    for name in ("x", f"x{delimiter}y", 'x""y', ""):
+        lines = [f"id{delimiter}sex", f'"{name}"{delimiter}"F"', f'"{name}"{delimiter}']
+        (tmp_path / "a.csv").write_text("\n".join([*lines, ""])[:-1] + rest.format(d=delimiter))
+        found = rows_of(tmp_path / "a.csv", schema)
+        assert [row["id"] for row in found] == [name.replace('""', '"')] * 2
+
+
 SCHEMA = DeclaredSchema(
     {
         "age": DeclaredColumn(Kind.INTEGER),

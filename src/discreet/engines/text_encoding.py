@@ -24,6 +24,8 @@ _HEADER = re.compile(
     rb"(?:\xef\xbb\xbf)?[\r\n]*+(?:[^\"\r\n]++|\"[^\"]*+(?:\"|\Z))*+(?:\r\n|\r|\n)?"
 )
 
+_QUOTED = re.compile(rb"\"(?:[^\"]++|\"\")*+\"")
+
 
 def open_byte_stream(path: Path) -> Any:
     """Return the decompressed bytes of a file as a stream."""
@@ -126,6 +128,18 @@ class RecordGrammar:
         quoted = _quoted_cell(self._blanks_around(), rb"[^\"]")
         return re.compile(rb"(" + quoted + rb"|" + self._unquoted_cell() + rb")(" + mark + rb"|)")
 
+    def loose_cell(self) -> re.Pattern[bytes]:
+        """Return the pattern of one cell of a line that is no record, and of what follows it.
+
+        A cell that is properly quoted is one; any other ends at the next delimiter.
+        """
+        mark = re.escape(self.delimiter.encode())
+        quoted = _quoted_cell(self._blanks_around(), rb"[^\"\r\n]")
+        any_text = self._cell_text(rb"")
+        return re.compile(
+            rb"(" + quoted + rb"(?=" + mark + rb"|\Z)|" + any_text + rb")(" + mark + rb"|)"
+        )
+
     def line(self) -> re.Pattern[bytes]:
         """Return the pattern of one line, whatever its quotation marks."""
         return re.compile(rb"([^\r\n]*+)" + self._end_pattern())
@@ -167,8 +181,9 @@ def isolate_records(path: Path, grammar: RecordGrammar, *, folder: Path) -> Path
     """Return a CSV file in UTF-8 in which no quotation mark reaches into another record.
 
     A line that is no record, such as one with a quotation mark that is never closed, is cut at its
-    delimiters alone. So it changes no other line, unless another one closes what it opened in such a
-    way that both together are one record.
+    delimiters; its cells that are properly quoted stay whole, so that an id stays the id it is. So it
+    changes no other line, unless another one closes what it opened in such a way that both together are
+    one record.
     """
     if not path.stat().st_size:
         return path
@@ -192,7 +207,7 @@ def isolate_records(path: Path, grammar: RecordGrammar, *, folder: Path) -> Path
 def _odd_records(text: mmap.mmap, grammar: RecordGrammar) -> Iterator[tuple[int, int, list[bytes]]]:
     """Yield start, end and cells of each record below the header that readers of CSV read differently."""
     records, record, line = grammar.records(), grammar.record(), grammar.line()
-    cell, mark = grammar.cell(), grammar.delimiter.encode()
+    cell, loose_cell = grammar.cell(), grammar.loose_cell()
     header = _HEADER.match(text)
     place = header.end() if header else 0
     while place < len(text):
@@ -205,16 +220,16 @@ def _odd_records(text: mmap.mmap, grammar: RecordGrammar) -> Iterator[tuple[int,
             cells = _split_cells(cell, text, start)
         else:
             found = line.match(text, start)
-            cells = [_quote_cell(one) for one in found[1].split(mark)] if found else []
+            cells = _split_cells(loose_cell, found[1], 0) if found else []
         place = found.end() if found else len(text)
         yield start, place, cells
 
 
-def _split_cells(cell: re.Pattern[bytes], text: mmap.mmap, start: int) -> list[bytes]:
+def _split_cells(cell: re.Pattern[bytes], text: mmap.mmap | bytes, start: int) -> list[bytes]:
     cells, follows = list[bytes](), True
     while follows and (found := cell.match(text, start)):
         stripped = found[1].strip(b" ")
-        cells.append(stripped if stripped[:1] == b'"' else _quote_cell(found[1]))
+        cells.append(stripped if _QUOTED.fullmatch(stripped) else _quote_cell(found[1]))
         start, follows = found.end(), bool(found[2])
     return cells
 
