@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import warnings
 from collections import Counter
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from discreet.answer.catalog import Catalog
+    from discreet.answer.curator import Curator
     from discreet.answer.plan import Noise, Plan, PrivateQueryPlan
     from discreet.dp.event import Event
     from discreet.engines.engine import ArrowTable, Engine
@@ -44,6 +46,7 @@ class Side:
 
     catalog: Catalog
     engine: Engine
+    curator: Curator | None = None  # which says what else is shown before paying
 
 
 @dataclass(frozen=True)
@@ -62,7 +65,8 @@ def compare(question: str, there: Side, gone: Side, *, noise: Noise | None = Non
     """Return whether the neighbors are told apart for free, or by more than what is paid."""
     with _same_order():
         plans = [_planned(question, side, noise) for side in (there, gone)]
-    shown = [_shown(plan, side) for plan, side in zip(plans, (there, gone), strict=True)]
+    pairs = zip(plans, (there, gone), strict=True)
+    shown = [_shown(plan, side, question) for plan, side in pairs]
     if shown[0] != shown[1]:
         return Verdict(f"before paying: {_difference(*shown)}")
     if isinstance(plans[0], str) or isinstance(plans[1], str):
@@ -106,22 +110,40 @@ def _planned(question: str, side: Side, noise: Noise | None) -> Plan | str:
         return f"{type(error).__name__}: {error}"
 
 
-def _shown(plan: Plan | str, side: Side) -> str:
+def _shown(plan: Plan | str, side: Side, question: str) -> str:
     """Return all that can be seen before paying."""
     if isinstance(plan, str):
         return plan
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        explained = _explained(plan, side, question)
     lines = [repr(plan.price), repr(plan.event), plan.noise, repr(plan.question.names)]
     for leaf in plan.private_queries:
         queries = [leaf.query, *(probe.query for probe in (*leaf.ranks, *leaf.distincts))]
         lines += [render_sql(q, dialect=side.engine.dialect) for q in queries if q is not None]
         lines += [repr(leaf.domain), repr(leaf.threshold), repr(leaf.limit)]
-    # What an engine calls a relation is drawn by chance, or counts what was opened before.
-    return re.sub(r"discreet_[a-z]+_[0-9a-f]+", "relation", "\n".join(lines))
+    lines += [*explained, *(str(warning.message) for warning in caught)]
+    # What an engine calls a relation is drawn by chance, or counts what was opened before; and each of
+    # two files is in a folder of its own.
+    text = re.sub(r"discreet_[a-z]+_[0-9a-f]+", "relation", "\n".join(lines))
+    return re.sub(r"/[^\s']*/(there|gone)/", "folder/", text)
+
+
+def _explained(plan: Plan, side: Side, question: str) -> list[str]:
+    """Return what a curator says of a plan: its explanation with cautions, and the answer's schema."""
+    if side.curator is None:
+        return []
+    try:
+        found = side.curator.explain_plan(plan, question)
+        return [repr(found.to_dict()), str(side.curator.shape(plan))]
+    except DiscreetError as error:
+        return [f"{type(error).__name__}: {error}"]
 
 
 def _difference(one: str, other: str) -> str:
-    pairs = zip(one.splitlines(), other.splitlines(), strict=False)
-    return next((f"{a} | {b}" for a, b in pairs if a != b), "one has more")
+    pairs = zip(one, other, strict=False)
+    place = next((at for at, (a, b) in enumerate(pairs) if a != b), min(len(one), len(other)))
+    return " | ".join(text[max(place - 60, 0) : place + 200] for text in (one, other))
 
 
 def _statistics(plan: Plan, engine: Engine) -> list[dict[str, Cells]] | str:
