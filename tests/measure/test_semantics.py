@@ -263,3 +263,23 @@ def test_no_distance_is_below_zero(values: int):
     closeness = found.sensitive["ill"].t
     assert 0 <= closeness.ordered < 1e-12
     assert 0 <= closeness.equal < 1e-12
+
+
+@pytest.mark.parametrize("empty", ["", " ", "   "])
+def test_an_empty_text_is_no_sensitive_value(empty):
+    table = {"zip": ["1"] * 4, "ill": ["flu", "flu", empty, None]}
+    found = assess(table, sensitive=["ill"]).sensitive["ill"]
+    assert (found.l.distinct, found.homogeneous, found.missing) == (1, 4, 2)
+    # Quasi-identifiers are what an outsider sees: there it is a text of its own.
+    assert assess({"zip": [empty, empty, None, "1"]}).class_sizes == {1: 2, 2: 2}
+
+
+def test_a_release_is_not_diverse_by_empty_texts(tmp_path):
+    rows = ["age,ill", *["30,flu", '30,""', '30," "'] * 4, *["60,flu", "60,cold", "60,angina"] * 4]
+    (tmp_path / "people.csv").write_text("\n".join([*rows, ""]))
+    release = discreet.anonymize(
+        tmp_path / "people.csv", quasi=["age"], sensitive=["ill"], k=2, l=2, suppress=0.5
+    )
+    found = assess({name: release.frame[name] for name in ("age", "ill")}, ["ill"])
+    assert set(release.frame["age"].to_pylist()) != {"30", "60"}
+    assert found.sensitive["ill"].l.distinct >= 2

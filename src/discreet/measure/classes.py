@@ -21,6 +21,7 @@ from discreet.measure.encode import (
     encode_domains,
     list_values,
     pack_domains,
+    sensitive_value,
 )
 from discreet.sql import build
 
@@ -84,7 +85,7 @@ def group_cells(
     engine = subject.table.engine
     quasi = {f"q{index}": column for index, column in enumerate(subject.quasi)}
     sensitive = {f"s{index}": column for index, column in enumerate(subject.sensitive)}
-    groups = engine.keep(_groups_query(subject, {**quasi, **sensitive}))
+    groups = engine.keep(_groups_query(subject, quasi, sensitive))
     rows, suppressed, count = _count(engine, groups, quasi)
     source = CodeSource(engine, groups, rows)
     domains = encode_domains(source, quasi)
@@ -109,8 +110,11 @@ def group_cells(
     return cells
 
 
-def _groups_query(subject: Roles, columns: Mapping[str, Column]) -> exp.Select:
-    values = {name: comparable_value(column, of="t") for name, column in columns.items()}
+def _groups_query(
+    subject: Roles, quasi: Mapping[str, Column], sensitive: Mapping[str, Column]
+) -> exp.Select:
+    values = {name: comparable_value(column, of="t") for name, column in quasi.items()}
+    values |= {name: sensitive_value(column, of="t") for name, column in sensitive.items()}
     if subject.unit is not None:
         values["unit"] = comparable_value(subject.unit, of="t")
     return build.select(

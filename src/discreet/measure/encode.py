@@ -33,6 +33,19 @@ def comparable_value(column: Column, *, of: str | None = None) -> exp.Expr:
     return tree
 
 
+def sensitive_value(column: Column, *, of: str | None = None) -> exp.Expr:
+    """Return the value of a sensitive column in its comparable form; an empty text is no value.
+
+    To whoever reads a release, an empty cell says as little as a missing one, and would otherwise be
+    another value beside the one that all others of a class have.
+    """
+    value = comparable_value(column, of=of)
+    if column.kind is not Kind.TEXT:
+        return value
+    is_filled = exp.NEQ(this=exp.Trim(this=value.copy()), expression=build.text(""))
+    return exp.Case(ifs=[exp.If(this=is_filled, true=value)])
+
+
 @dataclass(frozen=True)
 class ListedDomain:
     """A column's distinct values, kept on the engine as `value, code, rows` in their own order.

@@ -23,7 +23,7 @@ from discreet.measure.assessment import (
 )
 from discreet.measure.classes import Cells, histogram
 from discreet.measure.describe import describe_classes
-from discreet.measure.encode import ListedDomain, comparable_value
+from discreet.measure.encode import ListedDomain, comparable_value, sensitive_value
 from discreet.measure.evaluate import DEEPEST_RECURSION, ColumnMeasurements, evaluate_column
 from discreet.measure.verdicts import column_verdict, people_failing
 from discreet.policy import model
@@ -126,7 +126,7 @@ def _modal_share(cells: Cells, domain: ListedDomain, overall: Overall) -> float:
     once = build.select(
         build.alias_as(comparable_value(subject.unit), "unit"), source=subject.table.relation.copy()
     )
-    once = once.where(exp.Not(this=build.is_null(comparable_value(domain.column)))).distinct()
+    once = once.where(exp.Not(this=build.is_null(sensitive_value(domain.column)))).distinct()
     number = build.alias_as(build.count_star(), "people")
     found = subject.table.engine.run(build.select(number, source=build.subquery(once, "once")))
     return int(known.max(initial=0)) / max(int(found["people"][0].as_py()), 1)
@@ -137,7 +137,7 @@ def _people_per_value(cells: Cells, domain: ListedDomain) -> NDArray[np.int64]:
     subject = cells.subject
     if subject.unit is None:
         return domain.counts(subject.table.engine)
-    value = comparable_value(domain.column)
+    value = sensitive_value(domain.column)
     once = build.select(
         build.alias_as(value, "value"),
         build.alias_as(comparable_value(subject.unit), "unit"),
