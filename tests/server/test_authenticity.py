@@ -374,6 +374,23 @@ def test_a_truncated_journal_is_noticed(site: Site, statements: tuple[str, ...])
     site.refused()
 
 
+@pytest.mark.parametrize("has_key", [True, False])
+@pytest.mark.parametrize(
+    "removed", ["", " WHERE size = (SELECT min(size) FROM discreet_checkpoint)"]
+)
+def test_a_journal_whose_checkpoints_were_removed_is_refused(
+    made: dict[bool, Path], tmp_path: Path, has_key: bool, removed: str
+):
+    shutil.copytree(made[has_key], tmp_path / "site")
+    site, flags = Site(tmp_path / "site"), {} if has_key else {"key_file": None}
+    site.tamper("journal", f"DELETE FROM discreet_checkpoint{removed}")
+    assert "the control store knows of checkpoints" in str(site.refused(**flags))
+    key = ["--key-file", site.key] if has_key else []
+    accept = ("key", "accept", site.data, *key, "--reason", "a disk failed", "--yes")
+    assert site.discreet(*accept) == 0
+    site.run("SELECT 1", **flags)
+
+
 def test_settings_are_believed_when_the_custodian_accepted_them(site: Site):
     settings = site.data / "server.yaml"
     settings.write_text("ldap: {url: 'ldaps://attacker.example', template: 'uid={user}'}\n")

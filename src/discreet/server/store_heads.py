@@ -1,8 +1,9 @@
 """The head of each store, stored in the others: a store reset to an earlier state is detected.
 
 Each store holds the heads of the other two: the journal in entries and checkpoints, the control store in
-documents, the ledger in its own head. So one or two of them that were reset are detected. Copies of
-checkpoints at a witness also detect a folder that was reset as a whole.
+documents, the ledger in its own head. So one or two of them that were reset are detected. The control
+store also holds how many checkpoints the journal has. Copies of checkpoints at a witness also detect a
+folder that was reset as a whole.
 """
 
 from __future__ import annotations
@@ -51,6 +52,7 @@ class ServerStores:
         """Store the heads in control store and ledger, each that of the other and that of the journal."""
         self._pin_head("ledger", self.ledger.newest_head())
         self._pin_head("journal", self.journal.newest_head())
+        self._pin_checkpoints(self.journal.count_checkpoints())
         self._store_in_ledger("control", "journal")
 
     def pin_rights(self) -> None:
@@ -64,6 +66,9 @@ class ServerStores:
             pinned = self.control.get(KIND, place_name(self.settings, name))
             if pinned is not None and not self._store(name).includes(StoreHead(**pinned)):
                 found[name] = "the control store knows of entries that it does not have"
+        signed = self.control.get(KIND, self._checkpoints_name)
+        if signed is not None and self.journal.count_checkpoints() < signed["count"]:
+            found["journal"] = "the control store knows of checkpoints that it does not have"
         known = self.ledger.known_heads()
         for name in ("control", "journal"):
             head = known.get(self._ledger_name(name))
@@ -79,6 +84,7 @@ class ServerStores:
         """Make all of them count as the latest, whatever the others know."""
         for name in ("ledger", "journal"):
             self.control.delete(KIND, place_name(self.settings, name))
+        self.control.delete(KIND, self._checkpoints_name)
         self.ledger.forget_heads([self._ledger_name(name) for name in ("control", "journal")])
         for path in self.settings.audit.witness:
             where = self.settings.data / path
@@ -95,6 +101,18 @@ class ServerStores:
         place = place_name(self.settings, name)
         if self.control.get(KIND, place) != new:
             self.control.update(KIND, place, change)
+
+    @property
+    def _checkpoints_name(self) -> str:
+        return place_name(self.settings, "checkpoints")
+
+    def _pin_checkpoints(self, count: int) -> None:
+        def change(old: Mapping[str, Any] | None) -> Mapping[str, Any]:
+            return {"count": max(count, old["count"] if old is not None else 0)}
+
+        pinned = self.control.get(KIND, self._checkpoints_name)
+        if pinned is None or pinned["count"] < count:
+            self.control.update(KIND, self._checkpoints_name, change)
 
     def _store_in_ledger(self, *names: str) -> None:
         self.ledger.remember_heads(

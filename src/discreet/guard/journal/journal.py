@@ -18,7 +18,7 @@ from discreet.guard.journal.checkpoints import is_signed
 from discreet.guard.journal.merkle import MerkleTree, leaf_hash
 from discreet.guard.journal.schema import SCHEMA, entry, head
 from discreet.guard.journal.search import read_event
-from discreet.guard.journal.signing import Signer, stored_checkpoints
+from discreet.guard.journal.signing import Signer, count_checkpoints, stored_checkpoints
 from discreet.guard.journal.writer import Writer
 from discreet.stores import AuthenticatedStore, StoreHead
 
@@ -131,6 +131,10 @@ class Journal(AuthenticatedStore):
     def checkpoints(self) -> list[Checkpoint]:
         """Return the journal's own checkpoints, the smallest first."""
         return self._store.read(stored_checkpoints)
+
+    def count_checkpoints(self) -> int:
+        """Return how many checkpoints the journal has; none is ever removed."""
+        return self._store.read(count_checkpoints)
 
     def size(self) -> int:
         """Return how many entries were ever written."""

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 _LAST = select(func.max(table.c.size))
 _THIS = select(table.c.size).where(table.c.size == bindparam("this"))
 _ALL = select(table.c.note).order_by(table.c.size)
+_COUNT = select(func.count()).select_from(table)
 
 
 class Signer:
@@ -122,6 +123,11 @@ def stored_checkpoints(connection: Connection) -> list[Checkpoint]:
     return [
         found for note in notes for found in read_checkpoints(note, place="The journal's own table")
     ]
+
+
+def count_checkpoints(connection: Connection) -> int:
+    """Return how many checkpoints the journal has."""
+    return int(connection.scalar(_COUNT) or 0)
 
 
 def _append(path: Path, note: str) -> None:

@@ -143,7 +143,9 @@ class Server:
 
     def _pin_on_close(self) -> None:
         with suppress(DiscreetError):  # statements report a store that cannot be reached
-            self.pin()
+            self.audit.record_heads()
+            self.journal.checkpoint()  # the last one, so that it is counted
+            self.stores.pin()
 
     def recover(self) -> bool:
         """Complete a definition that a crash interrupted; return whether there was one."""
