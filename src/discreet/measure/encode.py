@@ -36,7 +36,7 @@ def comparable_value(column: Column, *, of: str | None = None) -> exp.Expr:
 def sensitive_value(column: Column, *, of: str | None = None) -> exp.Expr:
     """Return the value of a sensitive column in its comparable form; an empty text is no value.
 
-    To whoever reads a release, an empty cell says as little as a missing one, and would otherwise be
+    To a reader of a release, an empty cell says as little as a missing one, and would otherwise be
     another value beside the one that all others of a class have.
     """
     value = comparable_value(column, of=of)
