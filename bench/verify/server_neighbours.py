@@ -20,12 +20,13 @@ from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING, Any
 
-from bench.verify.loss import Side, Verdict, compare
-from discreet.errors import DiscreetError
-from discreet.guard.identity.authenticator import ClientInfo
 from discreet.serve.pg.failures import as_statement_failed
 from discreet.serve.settings import read_settings
 from discreet.serve.startup import open_server
+
+from bench.verify.loss import Side, Verdict, compare
+from discreet.errors import DiscreetError
+from discreet.guard.identity.authenticator import ClientInfo
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
