@@ -20,18 +20,17 @@ from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING, Any
 
-from discreet.serve.pg.failures import as_statement_failed
-from discreet.serve.settings import read_settings
-from discreet.serve.startup import open_server
-
 from bench.verify.loss import Side, Verdict, compare
 from discreet.errors import DiscreetError
 from discreet.guard.identity.authenticator import ClientInfo
+from discreet.server.pg.failures import as_statement_failed
+from discreet.server.settings import read_settings
+from discreet.server.startup import open_server
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from discreet.serve.gateway.private_answers import PermittedQuestion
+    from discreet.server.gateway.private_answers import PermittedQuestion
 
 PEOPLE = 9
 PROBES = 24

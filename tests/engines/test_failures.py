@@ -10,13 +10,13 @@ import duckdb
 import psycopg
 import pyarrow as pa
 import pytest
-from discreet.serve.pg.failures import as_statement_failed
 from sqlglot import exp, parse_one
 
 from discreet.engines.duckdb import DuckDB, call_duckdb
 from discreet.engines.engine import Engine
 from discreet.errors import EngineFailed
 from discreet.registry import ENGINES
+from discreet.server.pg.failures import as_statement_failed
 from discreet.sql import build
 
 SECRET = "zelda_marlow"
