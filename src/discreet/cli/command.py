@@ -46,6 +46,8 @@ VERBS = {
 # What these verbs write is for other people; what all others write is for their owner only.
 PUBLISHING = ("assess", "check", "anonymize", "deidentify", "epsilon", "attack", "collect")
 
+READER_LEFT = 128 + signal.SIGPIPE  # as the shell reports it for every program
+
 HELP = """\b
 discreet lets people use sensitive tables and protects the people in them.
 
@@ -142,7 +144,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
         # A library's warning is not for the reader, and may quote data.
         warnings.simplefilter("ignore")
     sys.meta_path.insert(0, _PandasBlocker())
-    sys.exit(run_command(arguments, stops=_catch_stops()))
+    code = run_command(arguments, stops=_catch_stops())
+    if code == READER_LEFT:
+        # The interpreter would try to write what the buffer holds, and say that it cannot.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    sys.exit(code)
 
 
 def run_command(arguments: Sequence[str] | None = None, *, stops: Sequence[int] = ()) -> int:
@@ -153,10 +159,10 @@ def run_command(arguments: Sequence[str] | None = None, *, stops: Sequence[int] 
         return _report_misuse(error)
     except (click.Abort, KeyboardInterrupt):
         return _report_stop(stops)
-    except BrokenPipeError:
-        # The reader of our output left, as `head` does: that is not an error of ours.
-        sys.stdout = open(os.devnull, "w")  # noqa: PTH123, SIM115
-        return 1
+    except (BrokenPipeError, SystemExit):
+        # The reader of our output left, as `head` does; click and rich turn that into an exit of
+        # their own. Not 0: a check that was cut short has not passed.
+        return READER_LEFT
     except Exception as error:
         if stops:  # which an engine may report as a failure of its own
             return _report_stop(stops)
