@@ -122,7 +122,9 @@ def test_a_release_in_memory_has_the_manifest_that_a_written_one_has(tmp_path: P
     written = discreet.anonymize(
         tmp_path / "people.csv", **ROLES, k=2, l=2, output=tmp_path / "out.csv"
     )
-    assert written.manifest_content == json.loads((tmp_path / "release.json").read_text("utf-8"))
+    assert written.manifest_content == json.loads(
+        (tmp_path / "out.csv.release.json").read_text("utf-8")
+    )
     assert in_memory is not None
     file = written.manifest_content or {}
     assert in_memory["policy"]["tables"]["DataFrame"] == file["policy"]["tables"]["people"]
@@ -151,7 +153,7 @@ def test_a_release_that_is_written_has_its_manifest_and_its_rows(tmp_path: Path)
     source, output = tmp_path / "people.csv", tmp_path / "out.csv"
     pd.DataFrame(PEOPLE).to_csv(source, index=False)
     release = discreet.anonymize(source, **ROLES, k=2, l={"ill": 2}, output=output)
-    assert release.manifest == str(tmp_path / "release.json")
+    assert release.manifest == str(tmp_path / "out.csv.release.json")
     assert release.to_arrow().num_rows == 4
 
 

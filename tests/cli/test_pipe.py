@@ -28,9 +28,7 @@ PATIENTS = str(files("discreet") / "data" / "hospital" / "patients.csv")
 def test_a_command_whose_reader_left_ends_in_silence(arguments: tuple[str, ...]):
     reader, writer = os.pipe()
     os.close(reader)
-    ran = subprocess.run(
-        [DISCREET, *arguments], stdout=writer, stderr=subprocess.PIPE, check=False
-    )
+    ran = subprocess.run([DISCREET, *arguments], stdout=writer, stderr=subprocess.PIPE, check=False)
     os.close(writer)
     assert (ran.returncode, ran.stderr) == (141, b"")
 

@@ -157,6 +157,11 @@ def test_the_manifest_of_a_table_is_called_by_the_table(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "release.json").write_text('{"output": "other.csv"}')
     name = manifest_path("spark:clinic.released?master=spark://host:7077").name
     assert name == "clinic.released.release.json"
+
+
+@pytest.mark.parametrize("output", ["out/published.csv", "out/published.parquet", "out/by-sex"])
+def test_the_manifest_stands_beside_a_file_or_folder_under_its_name(output: str) -> None:
+    assert manifest_path(output) == Path(f"{output}.release.json")
+    assert manifest_path(f"{output}/") == Path(f"{output}.release.json")

@@ -79,7 +79,7 @@ def test_the_hospital_is_released_and_passes_its_own_gate(hospital: Path, discre
     assert "2,000 rows of patients.csv in " in ran.out
     assert "✓ l-diversity (distinct) of diagnosis" in ran.out
     assert "occupation, salary, insurance." in ran.out
-    assert "Written to released.csv, manifest in release.json." in ran.out
+    assert "Written to released.csv, manifest in released.csv.release.json." in ran.out
     assert "discreet class" not in ran.out
     gate = discreet(
         "check", "released.csv", "--policy", "policy.yaml", "--table", "patients", "--rows"
@@ -102,7 +102,7 @@ def test_a_release_needs_no_policy(crowd: Path, folder: Path, discreet):
     assert 0 < found["loss"] < 1
     assert set(found["losses"]) == {"age", "sex", "zip"}
     assert [verdict["holds"] for verdict in found["criteria"]] == [True]
-    assert (found["output"], found["manifest"]) == ("out.csv", "release.json")
+    assert (found["output"], found["manifest"]) == ("out.csv", "out.csv.release.json")
     assert found["left_out"] == ["name"]
     assert found["sha256"] == hashlib.sha256((folder / "out.csv").read_bytes()).hexdigest()
     assert set(found) >= {
@@ -172,16 +172,16 @@ def test_a_replay_gives_the_same_bytes(crowd: Path, folder: Path, discreet, name
         ),
     )
     assert ran.code == 0, ran.err
-    again = discreet("anonymize", "--replay", "release.json", "-o", name)
+    again = discreet("anonymize", "--replay", f"{first}.release.json", "-o", name)
     assert again.code == 0, again.err
     assert (folder / name).read_bytes() == (folder / first).read_bytes()
     assert (folder / f"{name}.release.json").exists()
-    manifest = json.loads((folder / "release.json").read_text())
+    manifest = json.loads((folder / f"{first}.release.json").read_text())
     repeated = json.loads((folder / f"{name}.release.json").read_text())
     assert repeated["arguments"] == manifest["arguments"]
-    first, second = (record_of(folder, one)["files"] for one in (manifest, repeated))
-    assert first == second
-    assert len(first) == 3
+    before, after = (record_of(folder, one)["files"] for one in (manifest, repeated))
+    assert before == after
+    assert len(before) == 3
 
 
 def record_of(folder: Path, manifest: dict[str, Any]) -> dict[str, Any]:
@@ -193,19 +193,21 @@ def record_of(folder: Path, manifest: dict[str, Any]) -> dict[str, Any]:
 def test_a_replay_of_a_policy_goes_to_the_same_place_with_force(hospital: Path, discreet):
     discreet("anonymize", "visits.csv", "--policy", "policy.yaml", "-o", "out.csv", *TEST)
     written = (hospital / "out.csv").read_bytes()
-    assert discreet("anonymize", "--replay", "release.json").error == "output-refused"
+    assert discreet("anonymize", "--replay", "out.csv.release.json").error == "output-refused"
     (hospital / "out.csv").unlink()
-    assert discreet("anonymize", "--replay", "release.json").code == 0
+    assert discreet("anonymize", "--replay", "out.csv.release.json").code == 0
     assert (hospital / "out.csv").read_bytes() == written
-    assert discreet("anonymize", "--replay", "release.json", "--dry-run").code == 0
+    assert discreet("anonymize", "--replay", "out.csv.release.json", "--dry-run").code == 0
 
 
 def test_a_public_table_can_be_released_and_replayed(hospital: Path, discreet):
     options = ("--policy", "policy.yaml", "--k", "2", "--quasi", "sex")
     assert discreet("anonymize", "voters.csv", *options, "-o", "out.csv").code == 0
-    policy = json.loads((hospital / "release.json").read_text())["policy"]["tables"]["voters"]
+    policy = json.loads((hospital / "out.csv.release.json").read_text())["policy"]["tables"][
+        "voters"
+    ]
     assert not {"public", "budget", "limits"} & set(policy)
-    assert discreet("anonymize", "--replay", "release.json", "--force").code == 0
+    assert discreet("anonymize", "--replay", "out.csv.release.json", "--force").code == 0
 
 
 @pytest.mark.parametrize("name", ["crowd.csv", "trees/crowd_hierarchy_age.csv"])
@@ -213,7 +215,7 @@ def test_a_replay_from_a_changed_file_is_refused(crowd: Path, folder: Path, disc
     discreet("anonymize", "crowd.csv", *SHORTCUT, "--hierarchies", "trees", "-o", "out.csv")
     changed = folder / name
     changed.write_text(changed.read_text().replace("20", "21"))
-    ran = discreet("anonymize", "--replay", "release.json", "-o", "again.csv")
+    ran = discreet("anonymize", "--replay", "out.csv.release.json", "-o", "again.csv")
     assert (ran.code, ran.error) == (2, "invalid-manifest")
     assert name in ran.err
     assert not (folder / "again.csv").exists()
@@ -221,18 +223,18 @@ def test_a_replay_from_a_changed_file_is_refused(crowd: Path, folder: Path, disc
 
 def test_a_replay_that_comes_out_otherwise_is_not_published(crowd: Path, folder: Path, discreet):
     discreet("anonymize", "crowd.csv", *SHORTCUT, "-o", "out.csv")
-    record = record_of(folder, json.loads((folder / "release.json").read_text()))
+    record = record_of(folder, json.loads((folder / "out.csv.release.json").read_text()))
     record["arguments"]["k"] = 5  # as if this version decided otherwise
     (folder / "discreet-releases" / f"{record['id']}.json").write_text(json.dumps(record))
     before = everything(folder)
-    ran = discreet("anonymize", "--replay", "release.json", "--force")
+    ran = discreet("anonymize", "--replay", "out.csv.release.json", "--force")
     assert (ran.code, ran.error) == (3, "release-failed")
     assert everything(folder) == before
 
 
 def test_the_manifest_proves_the_release_and_quotes_no_row(hospital: Path, discreet):
     discreet("anonymize", "patients.csv", "--policy", "policy.yaml", "-o", "out.csv")
-    text = (hospital / "release.json").read_text()
+    text = (hospital / "out.csv.release.json").read_text()
     manifest = json.loads(text)
     assert set(manifest) == {*("program", "format", "made", "arguments", "policy", "release")}
     record = record_of(hospital, manifest)
@@ -252,7 +254,7 @@ def test_a_manifest_goes_to_the_file_named_and_to_no_other(crowd: Path, folder: 
     arguments = ("anonymize", "crowd.csv", *SHORTCUT)
     ran = discreet(*arguments, "-o", "out.csv", "--manifest", "proof.json", "--json")
     assert ran.json["manifest"] == "proof.json"
-    assert not (folder / "release.json").exists()
+    assert not (folder / "out.csv.release.json").exists()
     (folder / "notes.txt").write_text("mine\n")
     ran = discreet(*arguments, "-o", "two.csv", "--manifest", "notes.txt")
     assert (ran.code, ran.error) == (2, "output-refused")
@@ -261,7 +263,7 @@ def test_a_manifest_goes_to_the_file_named_and_to_no_other(crowd: Path, folder: 
     discreet(*arguments, "-o", "a.csv")
     ran = discreet(*arguments, "-o", "b.csv", "--json")
     assert ran.json["manifest"] == "b.csv.release.json"
-    assert json.loads((folder / "release.json").read_text())["release"]["output"] == "a.csv"
+    assert json.loads((folder / "a.csv.release.json").read_text())["release"]["output"] == "a.csv"
 
 
 def test_a_password_is_not_in_the_manifest(crowd: Path, folder: Path, postgres_url: str, discreet):
@@ -278,8 +280,8 @@ def test_a_password_is_not_in_the_manifest(crowd: Path, folder: Path, postgres_u
     arguments = ("--quasi", "age", "--sensitive", "ill", "--k", "3", *TEST)
     ran = discreet("anonymize", source, *arguments, "-o", "out.csv")
     assert ran.code == 0, ran.err
-    assert "sesame" not in (folder / "release.json").read_text()
-    again = discreet("anonymize", "--replay", "release.json", "-o", "again.csv")
+    assert "sesame" not in (folder / "out.csv.release.json").read_text()
+    again = discreet("anonymize", "--replay", "out.csv.release.json", "-o", "again.csv")
     assert again.code == 0, again.err
     assert (folder / "again.csv").read_bytes() == (folder / "out.csv").read_bytes()
 
@@ -409,11 +411,11 @@ def test_what_is_missing_is_reported(
 
 def test_a_manifest_of_another_format_is_not_guessed_at(crowd: Path, folder: Path, discreet):
     discreet("anonymize", "crowd.csv", *SHORTCUT, "-o", "out.csv")
-    path = folder / "release.json"
+    path = folder / "out.csv.release.json"
     path.write_text(path.read_text().replace('"format": 2', '"format": 99'))
-    ran = discreet("anonymize", "--replay", "release.json", "-o", "again.csv")
+    ran = discreet("anonymize", "--replay", "out.csv.release.json", "-o", "again.csv")
     assert (ran.code, ran.error) == (2, "invalid-manifest")
-    ran = discreet("anonymize", "--replay", "release.json", "--k", "4", "-o", "again.csv")
+    ran = discreet("anonymize", "--replay", "out.csv.release.json", "--k", "4", "-o", "again.csv")
     assert (ran.code, ran.error) == (2, "wrong-usage")
 
 

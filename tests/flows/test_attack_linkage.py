@@ -77,7 +77,7 @@ def test_group_names_are_read_by_the_manifest_beside_the_release(folder: Path, d
     found = discreet("attack", "linkage", "out.csv", "--known", "known.csv", "--json").json[0]
     assert found["details"]["candidates"] == {"0": 1, **{str(n): 0 for n in range(1, 6)}, "6": 1}
     assert found["details"]["learned"]["ill"]["belief"] == 0.5
-    Path("release.json").unlink()
+    Path("out.csv.release.json").unlink()
     blind = discreet(
         "attack", "linkage", "out.csv", "--known", "known.csv", "--on", "nation", "--json"
     )

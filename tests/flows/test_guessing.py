@@ -51,6 +51,7 @@ def published(folder: Path, discreet, text: str, name: str, *options: str) -> di
     ran = discreet(*command, *options)
     assert ran.code == 0, ran.err
     found = {path.name: path.read_bytes() for path in (folder / "out").iterdir()}
+    found["release.json"] = found.pop(f"{name}.release.json")
     manifest = json.loads(found["release.json"])
     for drawn in (manifest["release"]["id"], manifest["made"]):
         found["release.json"] = found["release.json"].replace(drawn.encode(), b"")
@@ -124,15 +125,15 @@ def test_a_keyed_digest_of_the_source_stays_with_the_custodian(folder: Path, dis
     place = folder / "discreet-releases"
     record = json.loads(next(place.glob("*.json")).read_text())
     assert record["files"]["people.csv"] != hashlib.sha256(text.encode()).hexdigest()
-    assert discreet("anonymize", "--replay", "out/release.json", "--force").code == 0
+    assert discreet("anonymize", "--replay", "out/released.csv.release.json", "--force").code == 0
     (folder / "people.csv").write_text(text.replace("cold", "HIV"))
-    ran = discreet("anonymize", "--replay", "out/release.json", "--force")
+    ran = discreet("anonymize", "--replay", "out/released.csv.release.json", "--force")
     assert (ran.code, ran.error) == (2, "invalid-manifest")
     assert "people.csv changed since" in ran.err
     # With the record goes the only proof of what the release was made from.
     for path in place.glob("*.json"):
         path.unlink()
-    ran = discreet("anonymize", "--replay", "out/release.json", "--force")
+    ran = discreet("anonymize", "--replay", "out/released.csv.release.json", "--force")
     assert (ran.code, ran.error) == (2, "invalid-manifest")
     assert "custodian's registry" in ran.err
 

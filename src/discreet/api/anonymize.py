@@ -113,7 +113,7 @@ def anonymize(  # noqa: PLR0913 -- the options of the command
         accept_risk: Why it is published even if attacks learn more than the policy tolerates.
         expected: The SHA-256 that the written file must have, or it is not published.
         output: Where to write: a CSV or Parquet file, a folder, a table. None: in memory only.
-        manifest: Where the manifest goes; by default `release.json` beside the output.
+        manifest: Where the manifest goes; by default `OUT.release.json` beside the output.
         force: Replace what is at `output`.
         dry_run: Search and report only; nothing is published, and no rows are handed out.
         key_file: The secret of steps with chance.

@@ -92,7 +92,7 @@ def promised_k(table: model.TablePolicy | None) -> int:
 
 def _invalid_manifest(path: Path) -> InvalidManifest:
     return InvalidManifest(
-        f"{path} has no policy. Name the release.json that `discreet anonymize` wrote."
+        f"{path} has no policy. Name the OUT.release.json that `discreet anonymize` wrote."
     )
 
 

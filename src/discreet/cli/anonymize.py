@@ -195,7 +195,7 @@ _output_options = options.combine_options(
         "--manifest",
         type=click.Path(path_type=Path),
         metavar="FILE",
-        help="Where the manifest goes. Default: release.json.",
+        help="Where the manifest goes. Default: OUT.release.json.",
     ),
     click.option(
         "--replay",

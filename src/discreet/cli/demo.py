@@ -110,7 +110,7 @@ DEMO_STEPS = (
     ),
     DemoStep(
         "Does the release pass our gate?",
-        "It does, read again from its file. The manifest, release.json, goes with it.",
+        "It does, read again from its file. The manifest, released.csv.release.json, goes with it.",
         (
             *("check", "{folder}/released.csv", "--policy", "{folder}/policy.yaml"),
             *("--table", "patients", "--rows"),
@@ -158,7 +158,14 @@ LEDGER = "ledger.sqlite"
 REGISTRY = "discreet-releases"
 # What the chapters write besides the hospital.
 RESULTS = (
-    *("report.html", "released.csv", "released.html", "release.json", LEDGER, f"{LEDGER}.key"),
+    *(
+        "report.html",
+        "released.csv",
+        "released.html",
+        "released.csv.release.json",
+        LEDGER,
+        f"{LEDGER}.key",
+    ),
     REGISTRY,
 )
 # What a chapter asks for and does not get.

@@ -67,21 +67,15 @@ def _program_version() -> str:
 
 
 def manifest_path(output: str | Path) -> Path:
-    """Return where the manifest of an output goes: `release.json` beside it.
+    """Return where the manifest of an output goes: `OUT.release.json` beside a file or a folder.
 
-    Where that is the manifest of another output, the output's own name comes first.
+    For a table of a database it is `TABLE.release.json` in the working folder.
     """
     text = str(output)
     spec = find_engine(text)
     table = spec and (spec.table_name(text) or "table")
     name = PurePath(table or text).name
-    folder = Path() if table else Path(text).parent
-    usual = folder / NAME
-    known = _output_of(usual) if usual.exists() else name
-    # A manifest stands beside its output, so that its name identifies the output.
-    if PurePath(known).name in (name, f"table {name}", f"table public.{name}"):
-        return usual
-    return folder / f"{name}.{NAME}"
+    return (Path() if table else Path(text).parent) / f"{name}.{NAME}"
 
 
 def write_manifest(
@@ -248,7 +242,7 @@ def read_manifest(path: Path) -> Manifest:
         raise SourceNotFound(f"There is no manifest {path}.") from None
     except (OSError, ValueError, KeyError, TypeError):
         raise InvalidManifest(
-            f"{path} is no manifest of `discreet anonymize`. Name the release.json it wrote."
+            f"{path} is no manifest of `discreet anonymize`. Name the OUT.release.json it wrote."
         ) from None
     if content.get("format") != FORMAT:
         raise InvalidManifest(
@@ -322,10 +316,3 @@ def _find_files(place: object) -> list[Path]:
     if path.is_file():
         return [path]
     return [Path(found) for found in sorted(glob.glob(str(place))) if Path(found).is_file()]  # noqa: PTH207
-
-
-def _output_of(path: Path) -> str:
-    try:
-        return read_manifest(path).output or ""
-    except (InvalidManifest, SourceNotFound):
-        return ""

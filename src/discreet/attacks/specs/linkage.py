@@ -136,7 +136,7 @@ SPEC = AttackSpec(
         OptionSpec(
             "manifest",
             "path",
-            "The release's release.json: roles, and what group names mean. Found beside it.",
+            "The release's OUT.release.json: roles, and what group names mean. Found beside it.",
         ),
     ),
     run=_run,
