@@ -53,7 +53,7 @@ class ProtectedDatabase:
         targets = {key: each.physical for key, each in relations.items()}
         connection = self.served.connect()
         connection.execute(
-            build_create_table(made, self.served.dialect, targets), touches=[made.physical]
+            build_create_table(made, self.served.traits, targets), touches=[made.physical]
         )
         connection.close()
 
@@ -81,15 +81,15 @@ class RoleSession:
 
     def write(self, text: str) -> WriteResult:
         tree = parse_one(text, dialect="postgres")
-        dialect = self.database.served.dialect
+        traits = self.database.served.traits
         permitted = authorize_write(
             tree,  # pyright: ignore[reportArgumentType]
             self.database.authority,
             self.subject,
-            dialect=dialect,
+            traits=traits,
         )
         return write(
-            self.connection, permitted, self.database.authority, self.subject, dialect=dialect
+            self.connection, permitted, self.database.authority, self.subject, traits=traits
         )
 
     def do(self, text: str) -> int:
@@ -100,7 +100,7 @@ class RoleSession:
             parse_one(text, dialect="postgres"),  # pyright: ignore[reportArgumentType]
             self.database.authority,
             self.subject,
-            dialect=self.database.served.dialect,
+            traits=self.database.served.traits,
         )
         table = self.connection.query(permitted.tree)
         return [tuple(row.values()) for row in table.to_pylist()]

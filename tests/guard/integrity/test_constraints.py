@@ -10,6 +10,8 @@ import pytest
 from tests.engines.databases.place import failing
 from tests.guard.integrity.database import relation
 
+from discreet.engines.databases.database import EngineTraits
+from discreet.engines.duckdb.served import ServedDuckDB
 from discreet.errors import StatementFailed
 from discreet.guard.access.authority import (
     TABLE_PRIVILEGES,
@@ -244,12 +246,12 @@ def test_a_row_policy_holds_of_new_rows(database: ProtectedDatabase, boss: RoleS
         (RelationColumn("a", "integer"), "b > 1"),
     ],
 )
-@pytest.mark.parametrize("dialect", ["duckdb", "postgres"])
+@pytest.mark.parametrize("traits", [ServedDuckDB.traits, EngineTraits()])
 def test_what_cannot_be_vetted_is_not_created(
-    column: RelationColumn, check: str, dialect: str
+    column: RelationColumn, check: str, traits: EngineTraits
 ) -> None:
     made = replace(
         relation("item", {}), columns=(column,), checks=(CheckConstraint(check),), physical=("t",)
     )
     with pytest.raises(StatementFailed):
-        build_create_table(made, dialect, {})
+        build_create_table(made, traits, {})

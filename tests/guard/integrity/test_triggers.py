@@ -194,6 +194,6 @@ def test_a_trigger_that_could_not_run_is_refused(
     made = database.authority.relations["public", "employee"]
     with pytest.raises(StatementFailed) as caught:
         check_trigger(
-            trigger, made, database.authority, company.subject, dialect=database.served.dialect
+            trigger, made, database.authority, company.subject, traits=database.served.traits
         )
     assert caught.value.sqlstate in (sqlstate, "0A000")

@@ -9,6 +9,8 @@ import pytest
 from sqlglot import exp, parse_one
 from tests.guard.rewrite.world import OnDuckDB, authority
 
+from discreet.engines.databases.database import EngineTraits
+from discreet.engines.duckdb.served import ServedDuckDB
 from discreet.errors import AccessDenied, StatementFailed
 from discreet.guard.access.authority import Relation, RelationColumn, RowPolicy, Subject
 from discreet.guard.rewrite import TouchedRelation, authorize_query, plain_source, relations_of
@@ -23,7 +25,7 @@ RIGHTS = authority()
 def permit(who: str, sql: str, **more: Any) -> PermittedQuery:
     tree = parse_one(sql, dialect="postgres")
     assert isinstance(tree, exp.Query)
-    more.setdefault("dialect", "duckdb")
+    more.setdefault("traits", ServedDuckDB.traits)
     rights = more.pop("rights", RIGHTS)
     return authorize_query(tree, rights, Subject(who, who, None, more.pop("settings", {})), **more)
 
@@ -38,7 +40,7 @@ def test_a_relation_becomes_the_columns_that_were_named():
 
 
 def test_a_filtered_relation_hides_rows_and_their_cells():
-    sql = permit("ann", "SELECT body FROM note", dialect="postgres").tree.sql(dialect="postgres")
+    sql = permit("ann", "SELECT body FROM note", traits=EngineTraits()).tree.sql(dialect="postgres")
     assert 'CASE WHEN "note_3"."kept" THEN "note_3"."body" END' in sql
     assert 'WHERE "note_3"."kept" OFFSET 0' in sql
 

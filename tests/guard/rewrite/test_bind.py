@@ -11,6 +11,8 @@ import duckdb
 import pytest
 from sqlglot import exp, parse_one
 
+from discreet.engines.databases.database import EngineTraits
+from discreet.engines.duckdb.served import ServedDuckDB
 from discreet.errors import StatementFailed
 from discreet.guard.rewrite import bind_query, infer_parameter_types
 from discreet.guard.rewrite.bind import literal
@@ -37,34 +39,37 @@ VALUES: list[tuple[str, Any]] = [
 ]
 
 
-def written(kind: str, value: object, dialect: str) -> str:
-    tree = exp.select(literal(value, kind, dialect=dialect))
-    return tree.sql(dialect=dialect, identify=True)
+def written(kind: str, value: object, traits: EngineTraits) -> str:
+    tree = exp.select(literal(value, kind, traits=traits))
+    return tree.sql(dialect=traits.dialect, identify=True)
 
 
 @pytest.mark.parametrize(("kind", "value"), VALUES)
 def test_duckdb_reads_the_value_back(kind: str, value: object):
-    assert duckdb.execute(written(kind, value, "duckdb")).fetchone() == (value,)
+    assert duckdb.execute(written(kind, value, ServedDuckDB.traits)).fetchone() == (value,)
 
 
 @pytest.mark.postgres
 def test_postgresql_reads_the_values_back(oracle: Any):
     for kind, value in VALUES:
-        assert oracle.execute(written(kind, value, "postgres")).fetchone() == (value,)
+        assert oracle.execute(written(kind, value, EngineTraits())).fetchone() == (value,)
     oracle.rollback()
 
 
 def test_what_is_no_value_is_refused():
     for kind, value in (("text", [1]), ("text", "a\0b"), ("bytea", 5), ("point", "1")):
         with pytest.raises(StatementFailed):
-            literal(value, kind)
+            literal(value, kind, traits=EngineTraits())
     with pytest.raises(StatementFailed, match="supplies 0 parameters"):
-        bind_query(parse_one("SELECT $1", dialect="postgres"), ["int4"], [])
+        bind_query(parse_one("SELECT $1", dialect="postgres"), ["int4"], [], traits=EngineTraits())
 
 
 def test_the_tree_itself_keeps_its_parameters():
     tree = parse_one("SELECT $1, $2", dialect="postgres")
-    assert bind_query(tree, ["int4", "text"], [1, "a"]).find(exp.Parameter) is None
+    assert (
+        bind_query(tree, ["int4", "text"], [1, "a"], traits=EngineTraits()).find(exp.Parameter)
+        is None
+    )
     assert tree.find(exp.Parameter) is not None
 
 

@@ -9,6 +9,7 @@ import pytest
 from sqlglot import parse_one
 from tests.guard.rewrite.world import OnDuckDB, authority
 
+from discreet.engines.duckdb.served import ServedDuckDB
 from discreet.errors import AccessDenied, StatementFailed
 from discreet.guard.access.authority import RowPolicy, Subject
 from discreet.guard.rewrite import TouchedRelation, authorize_condition, authorize_write, bind_write
@@ -21,7 +22,7 @@ RIGHTS = authority()
 
 def permit(who: str, sql: str, **more: Any) -> PermittedWrite:
     tree: Any = parse_one(sql, dialect="postgres")
-    return authorize_write(tree, RIGHTS, Subject(who, who), dialect="duckdb", **more)
+    return authorize_write(tree, RIGHTS, Subject(who, who), traits=ServedDuckDB.traits, **more)
 
 
 def test_an_insert_is_columns_and_a_query_of_rows():
@@ -93,7 +94,7 @@ def test_subqueries_of_writes_see_what_their_sender_sees():
 
 def test_values_are_bound_as_literals():
     found = permit("owner", "UPDATE emp SET name = $1 WHERE id = $2 RETURNING $3::text AS said")
-    bound = bind_write(found, ["it's", 5, None])
+    bound = bind_write(found, ["it's", 5, None], traits=ServedDuckDB.traits)
     assert bound.assignments["name"].sql(dialect="duckdb") == "CAST('it''s' AS TEXT)"
     assert bound.condition is not None
     assert bound.condition.sql(dialect="duckdb") == '"emp"."id" = CAST(\'5\' AS INT)'
@@ -102,11 +103,15 @@ def test_values_are_bound_as_literals():
 def test_a_condition_on_a_relation_needs_the_right_to_read_what_it_names():
     relation = RIGHTS.relations["public", "emp"]
     tree = parse_one("SAL > 100 AND id IN (SELECT boss FROM dep)", dialect="postgres")
-    found = authorize_condition(tree, relation, RIGHTS, Subject("ann", "ann"), dialect="duckdb")
+    found = authorize_condition(
+        tree, relation, RIGHTS, Subject("ann", "ann"), traits=ServedDuckDB.traits
+    )
     assert found is not None
     assert found.sql(dialect="duckdb").startswith('"emp"."sal" > 100 AND "emp"."id" IN (SELECT')
     with pytest.raises(AccessDenied):
-        authorize_condition(tree, relation, RIGHTS, Subject("bob", "bob"), dialect="duckdb")
+        authorize_condition(
+            tree, relation, RIGHTS, Subject("bob", "bob"), traits=ServedDuckDB.traits
+        )
 
 
 def test_an_alias_does_not_take_the_name_of_the_new_row():
@@ -115,6 +120,6 @@ def test_an_alias_does_not_take_the_name_of_the_new_row():
     known = replace(note, policies=(RowPolicy("known", ("",), "ALL", text),))
     rights = replace(RIGHTS, relations={**RIGHTS.relations, note.key: known})
     tree: Any = parse_one("INSERT INTO note (id) VALUES (1)", dialect="postgres")
-    found = authorize_write(tree, rights, Subject("ann", "ann"), dialect="duckdb")
+    found = authorize_write(tree, rights, Subject("ann", "ann"), traits=ServedDuckDB.traits)
     assert found.with_check is not None
     assert '"new_2"."id" = "new"."id"' in found.with_check.sql(dialect="duckdb")

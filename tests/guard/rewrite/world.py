@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 import duckdb
 from sqlglot import exp
 
+from discreet.engines.databases.database import EngineTraits
+from discreet.engines.duckdb.served import ServedDuckDB
 from discreet.engines.render import statement_text
 from discreet.errors import StatementFailed
 from discreet.guard.access.apply import apply
@@ -139,6 +141,7 @@ class Guarded:
 
     def __init__(self, dialect: str, rights: Authority | None = None) -> None:
         self.dialect = dialect
+        self.traits = EngineTraits() if dialect == "postgres" else ServedDuckDB.traits
         self.authority = rights or authority()
 
     def ask(
@@ -153,17 +156,17 @@ class Guarded:
             subject = Subject(who, who, None, settings or {})
             if isinstance(statement, Query):
                 permitted = authorize_query(
-                    statement.tree, self.authority, subject, dialect=self.dialect
+                    statement.tree, self.authority, subject, traits=self.traits
                 )
                 return answer(self.run(self.text(permitted, values)))
             assert isinstance(statement, Write), text
-            write = authorize_write(statement.tree, self.authority, subject, dialect=self.dialect)
-            return self.write(bind_write(write, values))
+            write = authorize_write(statement.tree, self.authority, subject, traits=self.traits)
+            return self.write(bind_write(write, values, traits=self.traits))
         except StatementFailed as failed:
             return Answer(failed.sqlstate)
 
     def text(self, permitted: PermittedQuery, values: Sequence[object] = ()) -> str:
-        tree = bind_query(permitted.tree, permitted.parameters, values)
+        tree = bind_query(permitted.tree, permitted.parameters, values, traits=self.traits)
         confirm_query(tree, permitted.physical, dialect=self.dialect)
         return statement_text(tree, dialect=self.dialect)
 

@@ -53,6 +53,46 @@ def cast_to_fields(table: ArrowTable, fields: Sequence[ResultField]) -> ArrowTab
     return pa.Table.from_arrays(columns, names=[field.name for field in fields])
 
 
+@dataclass(frozen=True)
+class EngineTraits:
+    """How an engine departs from PostgreSQL, whose SQL clients write. The defaults are PostgreSQL.
+
+    The guard asks for traits, never for the name of an engine: what declares them can be served.
+
+    Attributes:
+        dialect: sqlglot's name of its SQL dialect.
+        is_postgresql: Division, LIKE, substring, casts and sums mean what they mean in PostgreSQL. If
+            not, they are rewritten to.
+        has_default_escape: A backslash escapes in LIKE, without an ESCAPE clause.
+        read_literal: Takes the text of a literal and PostgreSQL's name of its type, and returns the text
+            that the engine reads in the same way; `StatementFailed` for one that PostgreSQL refuses.
+            None: the engine reads literals as PostgreSQL does.
+        has_offset_fence: No condition outside of a subquery with OFFSET is computed inside of it.
+        computes_hidden_rows: It may compute an expression for rows that a condition removes; its
+            function TRY makes failures NULL. An engine has a fence or TRY: else an error would reveal
+            hidden rows.
+        has_letter_types: It stores varchar(n), char(n) and numeric without precision as PostgreSQL
+            does. If not, lengths become checks, and such a numeric has ten digits after the point.
+        enforces_foreign_keys: Also when a row and what refers to it change in one transaction.
+        compares_keys_early: An UPDATE compares new unique keys with old ones that it has not yet
+            replaced, and ON CONFLICT may change a row twice.
+        temporary_schema: What precedes the name of a temporary table.
+        row_id: The name of a row's location.
+    """
+
+    dialect: str = "postgres"
+    is_postgresql: bool = True
+    has_default_escape: bool = True
+    read_literal: Callable[[str, str], str] | None = None
+    has_offset_fence: bool = True
+    computes_hidden_rows: bool = False
+    has_letter_types: bool = True
+    enforces_foreign_keys: bool = True
+    compares_keys_early: bool = False
+    temporary_schema: tuple[str, ...] = ("pg_temp",)
+    row_id: str = "ctid"
+
+
 class DatabaseConnection(Protocol):
     """One session's connection. Trees are sqlglot trees without parameters.
 
@@ -62,7 +102,10 @@ class DatabaseConnection(Protocol):
     fails with 25P02.
     """
 
-    dialect: str  # sqlglot's name of its SQL dialect
+    @property
+    def traits(self) -> EngineTraits:
+        """How its SQL departs from PostgreSQL's."""
+        ...
 
     @property
     def in_transaction(self) -> bool:
@@ -152,7 +195,7 @@ class Database(Protocol):
     """A database that is served."""
 
     name: str  # duckdb, postgresql, spark
-    dialect: str  # sqlglot's name of its SQL dialect
+    traits: EngineTraits
     is_writable: bool
     prefix: tuple[str, ...]  # what precedes schema and name in a physical name
 

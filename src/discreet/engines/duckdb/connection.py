@@ -10,7 +10,7 @@ import duckdb
 import pyarrow as pa
 from sqlglot import exp
 
-from discreet.engines.databases.database import ResultField, cast_to_fields
+from discreet.engines.databases.database import EngineTraits, ResultField, cast_to_fields
 from discreet.engines.databases.failures import statement_failure
 from discreet.engines.databases.transaction_state import TransactionState
 from discreet.engines.duckdb.failures import call_duckdb, duckdb_failure
@@ -25,10 +25,24 @@ from discreet.engines.duckdb.writers import (
 from discreet.engines.engine import ArrowTable
 from discreet.engines.render import number_columns, query_text, statement_text
 from discreet.sql import build
+from discreet.sql.decode import duckdb_literal
 
 Answer = TypeVar("Answer")
 
 TEMPORARY_CATALOG = "temp"  # DuckDB's catalog of this connection's own tables
+TRAITS = EngineTraits(
+    "duckdb",
+    is_postgresql=False,
+    has_default_escape=False,
+    read_literal=duckdb_literal,
+    has_offset_fence=False,
+    computes_hidden_rows=True,
+    has_letter_types=False,
+    enforces_foreign_keys=False,
+    compares_keys_early=True,
+    temporary_schema=(TEMPORARY_CATALOG, "main"),
+    row_id="rowid",
+)
 
 
 class DuckDBConnection(TransactionState):
@@ -39,7 +53,7 @@ class DuckDBConnection(TransactionState):
     the connection holds the right to write meanwhile, so this gives the same rows.
     """
 
-    dialect = "duckdb"
+    traits = TRAITS
 
     def __init__(
         self,
@@ -119,20 +133,20 @@ class DuckDBConnection(TransactionState):
 
     def describe(self, query: exp.Query) -> tuple[ResultField, ...]:
         """Return the columns of a result; nothing is executed."""
-        text = query_text(_remove_row_locks(query), dialect=self.dialect)
+        text = query_text(_remove_row_locks(query), dialect=self.traits.dialect)
         rows = self._run_statement(lambda: self._cursor.execute(f"DESCRIBE {text}").fetchall())
         return tuple(duckdb_field(str(row[0]), str(row[1])) for row in rows)
 
     def query(self, query: exp.Query, *, limit: int | None = None) -> ArrowTable:
         """Return the result of a query; 54000 when it has more than `limit` rows."""
         query = _remove_row_locks(query)
-        text = query_text(query, dialect=self.dialect)
+        text = query_text(query, dialect=self.traits.dialect)
         self._record_read_tables(query)
         return self._run_statement(lambda: self._fetch(text, query, limit))
 
     def execute(self, statement: exp.Expr, *, touches: Sequence[Sequence[str]] = ()) -> int:
         """Run a write or DDL and return how many rows it changed."""
-        text = statement_text(statement, dialect=self.dialect)
+        text = statement_text(statement, dialect=self.traits.dialect)
 
         def run() -> int:
             found = self._cursor.execute(text).fetchall()
@@ -145,7 +159,7 @@ class DuckDBConnection(TransactionState):
         self, statement: exp.Expr, *, touches: Sequence[Sequence[str]] = ()
     ) -> ArrowTable:
         """Run a write with RETURNING and return its rows."""
-        text = statement_text(statement, dialect=self.dialect)
+        text = statement_text(statement, dialect=self.traits.dialect)
 
         def run() -> ArrowTable:
             result = self._cursor.execute(text)
@@ -181,7 +195,7 @@ class DuckDBConnection(TransactionState):
         result = self._cursor.execute(text)
         types = _describe_columns(result)
         if any(needs_text(kind) for _, kind in types):
-            text = statement_text(_as_text(query, types), dialect=self.dialect)
+            text = statement_text(_as_text(query, types), dialect=self.traits.dialect)
             result = self._cursor.execute(text)
         table = fetch_bounded(result, limit=limit, most=self._result_bytes, length=len(text))
         return cast_to_fields(table, [duckdb_field(*item) for item in types])

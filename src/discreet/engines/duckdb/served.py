@@ -14,7 +14,7 @@ import duckdb
 from sqlglot import exp
 
 from discreet.engines.databases.database import ResultField
-from discreet.engines.duckdb.connection import DuckDBConnection
+from discreet.engines.duckdb.connection import TRAITS, DuckDBConnection
 from discreet.engines.duckdb.engine import DuckDB, connect_in_memory
 from discreet.engines.duckdb.failures import call_duckdb
 from discreet.engines.duckdb.file import attach_for_writing, copy_file, load_cryptography
@@ -70,7 +70,7 @@ class ServedDuckDB:
     """
 
     name = "duckdb"
-    dialect = "duckdb"
+    traits = TRAITS
     is_writable = True
     prefix: tuple[str, ...] = (CATALOG,)
 
@@ -143,11 +143,13 @@ class ServedDuckDB:
             .where(exp.column("database_name").eq(build.text(CATALOG)))
             .order_by("schema_name", "table_name")
         )
-        return [(CATALOG, *row) for row in self._fetch_rows(query.sql(dialect=self.dialect))]
+        return [(CATALOG, *row) for row in self._fetch_rows(query.sql(dialect=self.traits.dialect))]
 
     def fields(self, names: Sequence[str]) -> tuple[ResultField, ...]:
         """Return the columns of a physical table."""
-        query = build.select(exp.Star(), source=build.table(*names)).sql(dialect=self.dialect)
+        query = build.select(exp.Star(), source=build.table(*names)).sql(
+            dialect=self.traits.dialect
+        )
         return tuple(duckdb_field(row[0], row[1]) for row in self._fetch_rows(f"DESCRIBE {query}"))
 
     def reader(self) -> DuckDBReader:
@@ -231,7 +233,9 @@ class ServedDuckDB:
     def _write_checkpoint(self) -> None:
         # While others read, DuckDB may refuse; then the log keeps what the file does not have yet.
         with contextlib.suppress(duckdb.Error):
-            self._root.execute(f"CHECKPOINT {exp.to_identifier(CATALOG).sql(dialect=self.dialect)}")
+            self._root.execute(
+                f"CHECKPOINT {exp.to_identifier(CATALOG).sql(dialect=self.traits.dialect)}"
+            )
 
     def _fetch_rows(self, text: str) -> list[tuple[Any, ...]]:
         with contextlib.closing(call_duckdb(self._root.cursor)) as cursor:
@@ -239,7 +243,7 @@ class ServedDuckDB:
 
     def _set(self, name: str, value: exp.Expr) -> None:
         # Globally, so that it applies to every cursor.
-        text = f"SET GLOBAL {name} = {value.sql(dialect=self.dialect)}"
+        text = f"SET GLOBAL {name} = {value.sql(dialect=self.traits.dialect)}"
         try:
             self._root.execute(text)
         except duckdb.Error:

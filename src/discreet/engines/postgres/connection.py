@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from sqlglot import exp
 
-from discreet.engines.databases.database import ResultField
+from discreet.engines.databases.database import EngineTraits, ResultField
 from discreet.engines.databases.failures import statement_failure, too_many_rows
 from discreet.engines.databases.transaction_state import TransactionState
 from discreet.engines.engine import ArrowTable
@@ -55,7 +55,7 @@ def _open_connection(url: str) -> psycopg.Connection[Any]:
 class PostgresConnection(TransactionState):
     """One session on a PostgreSQL server; a broken connection is renewed between transactions."""
 
-    dialect = "postgres"
+    traits = EngineTraits()
 
     def __init__(self, url: str, *, result_bytes: int | None = None) -> None:
         super().__init__()
@@ -115,12 +115,12 @@ class PostgresConnection(TransactionState):
 
     def describe(self, query: exp.Query) -> tuple[ResultField, ...]:
         """Return the columns of a result; nothing is executed."""
-        text = query_text(query, dialect=self.dialect).encode()
+        text = query_text(query, dialect=self.traits.dialect).encode()
         return self._run_statement(lambda: self._describe_result(text), is_repeatable=True)
 
     def query(self, query: exp.Query, *, limit: int | None = None) -> ArrowTable:
         """Return the result of a query; 54000 when it has more than `limit` rows."""
-        text = query_text(query, dialect=self.dialect).encode()
+        text = query_text(query, dialect=self.traits.dialect).encode()
 
         def run() -> ArrowTable:
             fields = self._describe_result(text)
@@ -136,7 +136,7 @@ class PostgresConnection(TransactionState):
     def execute(self, statement: exp.Expr, *, touches: Sequence[Sequence[str]] = ()) -> int:
         """Run a write or DDL and return how many rows it changed."""
         del touches  # PostgreSQL detects conflicting writers itself
-        text = statement_text(statement, dialect=self.dialect).encode()
+        text = statement_text(statement, dialect=self.traits.dialect).encode()
         return self._run_with_retry(lambda: self._send(text))
 
     def execute_returning(
@@ -144,7 +144,7 @@ class PostgresConnection(TransactionState):
     ) -> ArrowTable:
         """Run a write with RETURNING and return its rows."""
         del touches
-        text = statement_text(statement, dialect=self.dialect).encode()
+        text = statement_text(statement, dialect=self.traits.dialect).encode()
         written = exp.CTE(this=statement.copy(), alias=exp.TableAlias(this=exp.to_identifier("w")))
 
         def run() -> ArrowTable:
@@ -213,7 +213,7 @@ class PostgresConnection(TransactionState):
     def _copy_result(self, wanted: exp.Select, fields: Sequence[ResultField]) -> ArrowTable:
         if not fields:
             raise statement_failure("0A000", "a result needs at least one column")
-        text = statement_text(copy_statement(wanted), dialect=self.dialect).encode()
+        text = statement_text(copy_statement(wanted), dialect=self.traits.dialect).encode()
         with spool_copy(self._connection, text, most=self._result_bytes) as spool:
             return read_reported(spool, fields)
 

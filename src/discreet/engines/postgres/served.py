@@ -10,7 +10,7 @@ from typing import TypeVar
 
 from sqlglot import exp, parse_one
 
-from discreet.engines.databases.database import ResultField
+from discreet.engines.databases.database import EngineTraits, ResultField
 from discreet.engines.databases.failures import statement_failure
 from discreet.engines.engine import ArrowReader
 from discreet.engines.postgres.connection import PostgresConnection
@@ -47,7 +47,7 @@ class ServedPostgres:
     """
 
     name = "postgresql"
-    dialect = "postgres"
+    traits = EngineTraits()
     is_writable = True
     prefix: tuple[str, ...] = ()
     embedded = None

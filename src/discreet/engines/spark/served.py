@@ -10,7 +10,7 @@ import pyarrow as pa
 from pyspark.errors import AnalysisException
 from sqlglot import exp
 
-from discreet.engines.databases.database import ResultField, cast_to_fields
+from discreet.engines.databases.database import EngineTraits, ResultField, cast_to_fields
 from discreet.engines.databases.failures import statement_failure, too_many_rows
 from discreet.engines.databases.transaction_state import TransactionState
 from discreet.engines.engine import ArrowTable
@@ -20,12 +20,16 @@ from discreet.errors import DiscreetError, StatementFailed
 from discreet.sql import build
 from discreet.sql.types import FROM_SPARK
 
+TRAITS = EngineTraits(
+    "spark", is_postgresql=False, has_offset_fence=False, temporary_schema=(), row_id=""
+)
+
 
 class ServedSpark:
     """Tables of a Spark catalog, read-only."""
 
     name = "spark"
-    dialect = "spark"
+    traits = TRAITS
     is_writable = False
     prefix: tuple[str, ...] = ()
     embedded = None
@@ -71,7 +75,7 @@ class ServedSpark:
 class SparkConnection(TransactionState):
     """One read-only session; transactions are accepted, without a snapshot."""
 
-    dialect = "spark"
+    traits = TRAITS
 
     def __init__(self, engine: Spark) -> None:
         super().__init__()
@@ -106,7 +110,7 @@ class SparkConnection(TransactionState):
 
     def describe(self, query: exp.Query) -> tuple[ResultField, ...]:
         """Return the columns of a result; nothing is executed."""
-        text = query_text(query, dialect=self.dialect)
+        text = query_text(query, dialect=self.traits.dialect)
         return self._translate_failures(
             lambda: tuple(_result_field(*item) for item in self._session.sql(text).dtypes)
         )
@@ -115,7 +119,7 @@ class SparkConnection(TransactionState):
         """Return the result of a query; 54000 when it has more than `limit` rows."""
         with self._allow_interrupt():
             fields = self.describe(query)
-            text = query_text(_plain_query(query, fields), dialect=self.dialect)
+            text = query_text(_plain_query(query, fields), dialect=self.traits.dialect)
             table = self._translate_failures(lambda: self._fetch(text, limit))
             if limit is not None and table.num_rows > limit:
                 raise too_many_rows(limit)

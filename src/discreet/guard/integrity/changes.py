@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from discreet.engines.databases.database import DatabaseConnection
+from discreet.engines.databases.database import DatabaseConnection, EngineTraits
 from discreet.engines.render import drop_table
 from discreet.errors import StatementFailed
 from discreet.guard.access.authority import Relation
@@ -21,8 +21,6 @@ from discreet.sql import build
 
 ROW = "rid"  # the location of an existing row; NULL for a new one
 _NAME = "discreet_changes"  # one per connection, dropped before the next write
-_PLACES = {"duckdb": ("temp", "main"), "postgres": ("pg_temp",)}
-_ROW_IDS = {"duckdb": "rowid", "postgres": "ctid"}
 
 
 def old(name: str) -> str:
@@ -55,11 +53,11 @@ class Changes:
     @property
     def row_id(self) -> str:
         """The engine's name of a row's location."""
-        return _ROW_IDS[self.connection.dialect]
+        return self.connection.traits.row_id
 
     def table(self, alias: str | None = None) -> exp.Table:
         """Return the temporary table."""
-        return build.table(*_PLACES[self.connection.dialect], _NAME, alias=alias)
+        return build.table(*self.connection.traits.temporary_schema, _NAME, alias=alias)
 
     def query(self, condition: exp.Expr | None = None) -> exp.Select:
         """Return the changes, `old_…` and `new_…`."""
@@ -87,7 +85,7 @@ class Changes:
         ).where(exp.false())
         temporary = exp.Properties(expressions=[exp.TemporaryProperty()])
         create = exp.Create(this=self.table(), kind="TABLE", expression=shape, properties=temporary)
-        self.connection.execute(create, touches=[_PLACES[self.connection.dialect]])
+        self.connection.execute(create, touches=[self.connection.traits.temporary_schema])
         if self.permitted.kind == "INSERT":
             self._insert_proposed(settings)
             if self.permitted.on_conflict is not None:
@@ -98,11 +96,11 @@ class Changes:
     def drop(self) -> None:
         """Drop the table."""
         self.connection.execute(
-            drop_table(self.table()), touches=[_PLACES[self.connection.dialect]]
+            drop_table(self.table()), touches=[self.connection.traits.temporary_schema]
         )
 
     def _insert_proposed(self, settings: Mapping[str, str]) -> None:
-        columns, rows = proposed_rows(self.permitted, self.connection.dialect, settings)
+        columns, rows = proposed_rows(self.permitted, self.connection.traits, settings)
         self._insert_rows([new(name) for name in columns], rows)
 
     def _find(self) -> None:
@@ -129,7 +127,7 @@ class Changes:
         schema = exp.Schema(this=self.table(), expressions=columns)
         self.connection.execute(
             exp.Insert(this=schema, expression=rows),
-            touches=[_PLACES[self.connection.dialect]],
+            touches=[self.connection.traits.temporary_schema],
         )
 
     # --- ON CONFLICT ----------------------------------------------------------------------------
@@ -233,11 +231,11 @@ class Changes:
         return holder
 
     def _execute_statement(self, statement: exp.Expr) -> None:
-        self.connection.execute(statement, touches=[_PLACES[self.connection.dialect]])
+        self.connection.execute(statement, touches=[self.connection.traits.temporary_schema])
 
 
 def proposed_rows(
-    permitted: PermittedWrite, dialect: str, settings: Mapping[str, str]
+    permitted: PermittedWrite, traits: EngineTraits, settings: Mapping[str, str]
 ) -> tuple[list[str], exp.Query]:
     """Return the columns and rows of an INSERT with the defaults of unnamed columns.
 
@@ -247,7 +245,7 @@ def proposed_rows(
         column.name: value
         for column in permitted.relation.columns
         if column.name not in permitted.columns
-        and (value := engine_default(column, dialect, settings)) is not None
+        and (value := engine_default(column, traits, settings)) is not None
     }
     columns = [*permitted.columns, *missing]
     if permitted.rows is None or not permitted.columns:

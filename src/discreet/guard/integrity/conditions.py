@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from sqlglot import exp, parse_one
 from sqlglot.errors import SqlglotError
 
+from discreet.engines.databases.database import EngineTraits
 from discreet.errors import StatementFailed
 from discreet.guard.access.authority import Authority, Relation, Subject
 from discreet.guard.rewrite.authorize import authorize_query
@@ -23,7 +24,7 @@ def compile_condition(
     authority: Authority,
     subject: Subject,
     *,
-    dialect: str,
+    traits: EngineTraits,
     source: Source = plain_source,
     role: str | None = None,
 ) -> exp.Expr:
@@ -37,7 +38,7 @@ def compile_condition(
         rows: By the name of a row, such as `new`: its relation, and what each column becomes.
         authority: The basis of decisions.
         subject: The sender.
-        dialect: The engine's.
+        traits: The engine's.
         source: How a relation is read that is not a plain table.
         role: The role whose privileges apply to other relations, if not `subject`.
 
@@ -63,7 +64,7 @@ def compile_condition(
         column.replace(exp.Parameter(this=exp.Literal.number(len(kinds))))
     query = exp.select(exp.alias_(holder.this.pop(), "holds", quoted=True))
     permitted = authorize_query(
-        query, authority, subject, dialect=dialect, source=source, declared=kinds, role=role
+        query, authority, subject, traits=traits, source=source, declared=kinds, role=role
     )
     if len(permitted.parameters) > len(kinds):
         raise StatementFailed("42P02", "there are no parameters here")

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
+from discreet.engines.databases.database import EngineTraits
 from discreet.errors import StatementFailed
 from discreet.guard.access.authority import (
     Authority,
@@ -20,7 +21,6 @@ from discreet.guard.access.authority import (
 from discreet.guard.integrity.conditions import compile_condition
 from discreet.guard.rewrite.kinds import kind_of_cast
 from discreet.sql import build
-from discreet.sql.decode import duckdb_literal
 from discreet.sql.types import LETTERS, parse_modified_type
 
 _NUMBERS_ITSELF = (
@@ -31,7 +31,7 @@ _NUMBERS_ITSELF = (
 
 
 def build_create_table(
-    relation: Relation, dialect: str, targets: Mapping[Name, tuple[str, ...]]
+    relation: Relation, traits: EngineTraits, targets: Mapping[Name, tuple[str, ...]]
 ) -> exp.Create:
     """Return the statement that creates the physical table of `relation`.
 
@@ -40,32 +40,33 @@ def build_create_table(
 
     Args:
         relation: The relation, with its physical name.
-        dialect: The engine's.
+        traits: The engine's.
         targets: The physical names of the relations that foreign keys refer to.
 
     Raises:
         StatementFailed: 0A000 for a type or condition that the engine or the gateway does not have.
     """
     parts: list[exp.Expr] = [
-        _column_definition(column, relation, dialect) for column in relation.columns
+        _column_definition(column, relation, traits) for column in relation.columns
     ]
     if relation.primary_key:
         parts.append(exp.PrimaryKey(expressions=_quote_names(relation.primary_key)))
     parts += [_unique_constraint(columns) for columns in relation.uniques]
-    parts += [_check(check.condition, relation, dialect) for check in relation.checks]
-    if dialect == "duckdb":
+    parts += [_check(check.condition, relation, traits) for check in relation.checks]
+    if not traits.has_letter_types:
         parts += list(_length_checks(relation))
-    else:
+    if traits.enforces_foreign_keys:
         parts += [_foreign_key(key, targets) for key in relation.foreign_keys]
     schema = exp.Schema(this=build.table(*relation.physical), expressions=parts)
     return exp.Create(this=schema, kind="TABLE")
 
 
-def engine_column_type(column: RelationColumn, dialect: str) -> exp.DataType:
+def engine_column_type(column: RelationColumn, traits: EngineTraits) -> exp.DataType:
     """Return the type that holds what PostgreSQL's type of a column holds.
 
     >>> from discreet.guard.access.authority import RelationColumn
-    >>> engine_column_type(RelationColumn("n", "numeric"), "duckdb").sql(dialect="duckdb")
+    >>> traits = EngineTraits("duckdb", has_letter_types=False)
+    >>> engine_column_type(RelationColumn("n", "numeric"), traits).sql(dialect="duckdb")
     'DECIMAL(38, 10)'
     """
     try:
@@ -76,7 +77,7 @@ def engine_column_type(column: RelationColumn, dialect: str) -> exp.DataType:
         raise StatementFailed("42704", f'type "{column.type}" does not exist')
     if kind.this in _NUMBERS_ITSELF:
         raise StatementFailed("0A000", "identity columns are not supported", hint="Use integer.")
-    if dialect != "duckdb":
+    if traits.has_letter_types:
         return kind
     if kind.this == exp.DataType.Type.DECIMAL and not kind.expressions:
         # Without precision it is any number for PostgreSQL only; DuckDB would keep three digits.
@@ -85,7 +86,7 @@ def engine_column_type(column: RelationColumn, dialect: str) -> exp.DataType:
 
 
 def engine_default(
-    column: RelationColumn, dialect: str, settings: Mapping[str, str] | None = None
+    column: RelationColumn, traits: EngineTraits, settings: Mapping[str, str] | None = None
 ) -> exp.Expr | None:
     """Return the default of a column; None if there is none.
 
@@ -94,35 +95,37 @@ def engine_default(
     if column.default is None:
         return None
     authority, subject = _empty_authority(settings)
-    tree = compile_condition(column.default, {}, authority, subject, dialect=dialect)
+    tree = compile_condition(column.default, {}, authority, subject, traits=traits)
     inner = tree.unnest()
-    if dialect == "duckdb" and isinstance(inner, exp.Literal) and inner.is_string:
-        kind = kind_of_cast(engine_column_type(column, dialect))
-        inner.set("this", duckdb_literal(inner.name, kind))
+    if traits.read_literal is not None and isinstance(inner, exp.Literal) and inner.is_string:
+        kind = kind_of_cast(engine_column_type(column, traits))
+        inner.set("this", traits.read_literal(inner.name, kind))
     return tree
 
 
-def _column_definition(column: RelationColumn, relation: Relation, dialect: str) -> exp.ColumnDef:
+def _column_definition(
+    column: RelationColumn, relation: Relation, traits: EngineTraits
+) -> exp.ColumnDef:
     constraints: list[exp.Expr] = []
     if column.not_null or column.name in relation.primary_key:
         constraints.append(exp.NotNullColumnConstraint())
-    default = engine_default(column, dialect)
+    default = engine_default(column, traits)
     if default is not None:
         if default.find(exp.Query):
             raise StatementFailed("0A000", "cannot use subquery in DEFAULT expression")
         constraints.append(exp.DefaultColumnConstraint(this=default))
     return exp.ColumnDef(
         this=exp.to_identifier(column.name, quoted=True),
-        kind=engine_column_type(column, dialect),
+        kind=engine_column_type(column, traits),
         constraints=[exp.ColumnConstraint(kind=kind) for kind in constraints],
     )
 
 
-def _check(text: str, relation: Relation, dialect: str) -> exp.Expr:
+def _check(text: str, relation: Relation, traits: EngineTraits) -> exp.Expr:
     authority, subject = _empty_authority()
     own = (relation, build.column)
     rows = {"": own, relation.name: own}
-    condition = compile_condition(text, rows, authority, subject, dialect=dialect)
+    condition = compile_condition(text, rows, authority, subject, traits=traits)
     if condition.find(exp.Query):
         raise StatementFailed("0A000", "cannot use subquery in check constraint")
     return exp.CheckColumnConstraint(this=condition.unnest())

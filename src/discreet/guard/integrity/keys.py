@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from discreet.engines.databases.database import DatabaseConnection
+from discreet.engines.databases.database import DatabaseConnection, EngineTraits
 from discreet.errors import StatementFailed
 from discreet.guard.access.authority import Authority, Event, ForeignKey, Name, Relation
 from discreet.guard.integrity.changes import new, old
@@ -35,11 +35,11 @@ def keys_of(
     *,
     events: Iterable[Event],
     changed: Collection[str],
-    dialect: str,
+    traits: EngineTraits,
 ) -> AffectedForeignKeys:
     """Return the foreign keys that the gateway must check after a write."""
     events = set(events)
-    if dialect != "duckdb":
+    if traits.enforces_foreign_keys:
         return AffectedForeignKeys((), ())
     written = set(changed) if "INSERT" not in events else {item.name for item in relation.columns}
     outward = [

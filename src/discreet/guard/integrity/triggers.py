@@ -8,7 +8,7 @@ from typing import Literal
 
 from sqlglot import exp
 
-from discreet.engines.databases.database import DatabaseConnection
+from discreet.engines.databases.database import DatabaseConnection, EngineTraits
 from discreet.errors import AccessDenied, StatementFailed
 from discreet.guard.access.attached import may_trigger
 from discreet.guard.access.authority import Authority, Event, Relation, Subject, Trigger
@@ -33,7 +33,7 @@ class TriggerMonitor:
     relation: Relation
     authority: Authority
     subject: Subject
-    dialect: str
+    traits: EngineTraits
     source: Source = plain_source
 
     def needs_rows(self, event: Event, changed: Collection[str]) -> bool:
@@ -109,7 +109,7 @@ class TriggerMonitor:
             rows,
             self.authority,
             self.subject,
-            dialect=self.dialect,
+            traits=self.traits,
             source=self.source,
             role=trigger.maker or self.relation.owner,
         )
@@ -123,7 +123,12 @@ class TriggerMonitor:
 
 
 def check_trigger(
-    trigger: Trigger, relation: Relation, authority: Authority, subject: Subject, *, dialect: str
+    trigger: Trigger,
+    relation: Relation,
+    authority: Authority,
+    subject: Subject,
+    *,
+    traits: EngineTraits,
 ) -> None:
     """Refuse a trigger whose condition could not run: for CREATE TRIGGER.
 
@@ -139,7 +144,7 @@ def check_trigger(
         else:
             rows = {"old": (relation, _cell_builder(old)), "new": (relation, _cell_builder(new))}
     role = trigger.maker or relation.owner
-    compile_condition(trigger.condition, rows, authority, subject, dialect=dialect, role=role)
+    compile_condition(trigger.condition, rows, authority, subject, traits=traits, role=role)
 
 
 def watch_levels(

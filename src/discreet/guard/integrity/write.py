@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from discreet.engines.databases.database import DatabaseConnection
+from discreet.engines.databases.database import DatabaseConnection, EngineTraits
 from discreet.engines.engine import ArrowTable
 from discreet.errors import StatementFailed
 from discreet.guard.access.authority import Authority, Event, Subject
@@ -32,7 +32,7 @@ def write(
     authority: Authority,
     subject: Subject,
     *,
-    dialect: str,
+    traits: EngineTraits,
     source: Source = plain_source,
 ) -> WriteResult:
     """Carry out a write with its triggers, row policy and keys, whole or not at all.
@@ -45,15 +45,15 @@ def write(
         permitted: The permitted write; its parameters are literals already.
         authority: The basis of decisions: triggers and foreign keys.
         subject: The writer.
-        dialect: The engine's.
+        traits: The engine's.
         source: How triggers read relations that are not plain tables.
 
     Raises:
         StatementFailed: P0001 by a trigger, 42501 by a row policy, 23502, 23503, 23505, 23514 by
             constraints, 40001 if another transaction committed first.
     """
-    watch = TriggerMonitor(connection, permitted.relation, authority, subject, dialect, source)
-    act = _WriteExecution(connection, permitted, watch, dialect)
+    watch = TriggerMonitor(connection, permitted.relation, authority, subject, traits, source)
+    act = _WriteExecution(connection, permitted, watch, traits)
     if connection.in_transaction:
         try:
             return act.run()
@@ -75,7 +75,7 @@ class _WriteExecution:
     connection: DatabaseConnection
     permitted: PermittedWrite
     watch: TriggerMonitor
-    dialect: str
+    traits: EngineTraits
 
     def run(self) -> WriteResult:
         keys = keys_of(
@@ -83,13 +83,13 @@ class _WriteExecution:
             self.watch.authority,
             events=self.events,
             changed=self.changed,
-            dialect=self.dialect,
+            traits=self.traits,
         )
         needs_rows = (
             keys
             or self.permitted.with_check is not None
             or self._moves_keys()
-            or (self.dialect == "duckdb" and len(self.events) > 1)  # it may affect a row twice
+            or (self.traits.compares_keys_early and len(self.events) > 1)  # a row may change twice
             or any(self.watch.needs_rows(event, self.changed) for event in self.events)
         )
         return self._in_sets(keys) if needs_rows else self._run_directly()
@@ -108,10 +108,10 @@ class _WriteExecution:
         return frozenset(self.permitted.assignments) | frozenset(later)
 
     def _moves_keys(self) -> bool:
-        """Return whether DuckDB would compare new keys with old ones before those are deleted."""
+        """Return whether the engine would compare new keys with old ones before those are deleted."""
         relation = self.permitted.relation
         unique = {name for key in (relation.primary_key, *relation.uniques) for name in key}
-        return self.dialect == "duckdb" and bool(unique & self.changed)
+        return self.traits.compares_keys_early and bool(unique & self.changed)
 
     # --- as one statement -----------------------------------------------------------------------
 
@@ -139,7 +139,7 @@ class _WriteExecution:
         if permitted.kind == "UPDATE":
             sets = [_set(name, value.copy()) for name, value in permitted.assignments.items()]
             return exp.Update(this=target, expressions=sets, where=where)
-        columns, rows = proposed_rows(permitted, self.dialect, self.watch.subject.settings)
+        columns, rows = proposed_rows(permitted, self.traits, self.watch.subject.settings)
         schema = exp.Schema(this=target, expressions=_quote_names(columns))
         conflict = _build_conflict(permitted.on_conflict) if permitted.on_conflict else None
         return exp.Insert(this=schema, expression=rows, conflict=conflict)

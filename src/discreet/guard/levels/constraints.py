@@ -12,7 +12,7 @@ from functools import lru_cache
 
 from sqlglot import exp
 
-from discreet.engines.databases.database import DatabaseConnection
+from discreet.engines.databases.database import DatabaseConnection, EngineTraits
 from discreet.errors import Bug, StatementFailed
 from discreet.guard.access.authority import (
     Authority,
@@ -58,13 +58,13 @@ def enforce_rules(connection: DatabaseConnection, rules: Sequence[Rule]) -> None
             raise failure
 
 
-def rules_before(draft: WriteDraft, dialect: str) -> list[Rule]:
+def rules_before(draft: WriteDraft, traits: EngineTraits) -> list[Rule]:
     """Return the rules for the new rows by themselves, and for new keys."""
     return [
         *_no_conflicts(draft),
         *_length_rules(draft),
         *_no_missing(draft),
-        *_check_rules(draft, dialect),
+        *_check_rules(draft, traits),
         *_new_keys(draft),
     ]
 
@@ -130,13 +130,13 @@ def _length_rules(draft: WriteDraft) -> Iterator[Rule]:
         )
 
 
-def _check_rules(draft: WriteDraft, dialect: str) -> Iterator[Rule]:
+def _check_rules(draft: WriteDraft, traits: EngineTraits) -> Iterator[Rule]:
     relation = draft.sight.relation
     if draft.verb == "DELETE":
         return
     for check in relation.checks:
         kept = exp.Coalesce(
-            this=_compile_check(relation, check.condition, dialect).copy(), expressions=[exp.true()]
+            this=_compile_check(relation, check.condition, traits).copy(), expressions=[exp.true()]
         )
         name = check.name or f"{relation.name}_check"
         yield (
@@ -149,7 +149,7 @@ def _check_rules(draft: WriteDraft, dialect: str) -> Iterator[Rule]:
 
 
 @lru_cache(maxsize=_KEPT)
-def _compile_check(relation: Relation, text: str, dialect: str) -> exp.Expr:
+def _compile_check(relation: Relation, text: str, traits: EngineTraits) -> exp.Expr:
     """Return a check as an executable tree over a row called `_ROW`; it reads no other table."""
     own = (relation, lambda name: build.column(name, of=_ROW))
     owner = DatabaseRole(relation.owner)
@@ -158,7 +158,7 @@ def _compile_check(relation: Relation, text: str, dialect: str) -> exp.Expr:
         {"": own, relation.name: own},
         Authority(roles={owner.name: owner}),
         Subject(owner.name, owner.name),
-        dialect=dialect,
+        traits=traits,
     )
 
 

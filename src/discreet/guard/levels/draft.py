@@ -102,7 +102,7 @@ def draft_insert(
         if column.name in given:
             value: exp.Expr = build.column(given[column.name])
         else:
-            value = engine_default(column, connection.dialect, settings) or exp.Null()
+            value = engine_default(column, connection.traits, settings) or exp.Null()
         values.append(
             alias_in_place(exp.Cast(this=value, to=_cast_type(connection, column)), f"w{i}")
         )
@@ -238,7 +238,7 @@ def _key_window(
 
 def _cast_type(connection: DatabaseConnection, column: RelationColumn) -> exp.DataType:
     """Return the type that values of a column are cast to: texts are not cut, but refused later."""
-    kind = engine_column_type(column, connection.dialect)
+    kind = engine_column_type(column, connection.traits)
     return exp.DataType.build("TEXT") if kind.this in LETTERS else kind
 
 

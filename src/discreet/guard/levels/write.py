@@ -257,7 +257,7 @@ def discard_at_end(connection: DatabaseConnection, draft: WriteDraft) -> Generat
 def _check_before(connection: DatabaseConnection, draft: WriteDraft, terms: WriteTerms) -> None:
     if terms.watch is not None:
         terms.watch("before", old_and_new_rows(draft))
-    enforce_rules(connection, rules_before(draft, connection.dialect))
+    enforce_rules(connection, rules_before(draft, connection.traits))
 
 
 def _finish_write(

@@ -6,28 +6,29 @@ from collections.abc import Callable, Iterator, Mapping
 
 from sqlglot import exp
 
+from discreet.engines.databases.database import EngineTraits
 from discreet.errors import StatementFailed
 from discreet.guard.rewrite.analysis import FALLIBLE
 from discreet.guard.rewrite.expressions import BYTES
 from discreet.guard.rewrite.functions import is_aggregate_call
 from discreet.guard.rewrite.kinds import kind_of_cast
 from discreet.sql import build
-from discreet.sql.decode import duckdb_literal, plain_interval, read_bytes
+from discreet.sql.decode import plain_interval, read_bytes
 from discreet.sql.types import LETTERS
 
 _WIDE = {"int8": "DECIMAL(38, 0)", "int2": "BIGINT", "int4": "BIGINT"}
 SUMMED = "sum of"  # meta of a sum: the kind of what is summed
 
 
-def adapt(holder: exp.Expr, dialect: str) -> None:
+def adapt(holder: exp.Expr, traits: EngineTraits) -> None:
     """Change the tree in `holder`, in place, so that the engine computes what PostgreSQL would."""
-    if dialect == "postgres":
+    if traits.is_postgresql:
         return
     # From the leaves up, so that a node's children are already changed.
     for node in reversed(list(holder.walk())):
         change = _CHANGES.get(type(node))
         if change is not None:
-            change(node, dialect)
+            change(node, traits)
 
 
 def _wrap_node(node: exp.Expr, wrap: Callable[[exp.Expr], exp.Expr]) -> None:
@@ -37,7 +38,7 @@ def _wrap_node(node: exp.Expr, wrap: Callable[[exp.Expr], exp.Expr]) -> None:
     marker.replace(wrap(node))
 
 
-def _adapt_division(node: exp.Expr, _dialect: str) -> None:
+def _adapt_division(node: exp.Expr, _traits: EngineTraits) -> None:
     if node.meta.get("whole"):
         whole = exp.IntDiv(this=node.this, expression=node.expression)
         whole.meta[FALLIBLE] = True
@@ -49,15 +50,16 @@ def _adapt_division(node: exp.Expr, _dialect: str) -> None:
         node.set("expression", exp.Nullif(this=node.expression, expression=build.number(0)))
 
 
-def _adapt_escape(node: exp.Expr, dialect: str) -> None:
+def _adapt_escape(node: exp.Expr, traits: EngineTraits) -> None:
     """A backslash escapes the next character, also where the engine needs an explicit ESCAPE."""
     pattern = node.expression
     is_plain = isinstance(pattern, exp.Literal) and "\\" not in pattern.name
-    if dialect == "duckdb" and not is_plain and not isinstance(node.parent, exp.Escape):
+    is_bare = not is_plain and not isinstance(node.parent, exp.Escape)
+    if is_bare and not traits.has_default_escape:
         _wrap_node(node, lambda inner: exp.Escape(this=inner, expression=build.text("\\")))
 
 
-def _adapt_substring(node: exp.Expr, _dialect: str) -> None:
+def _adapt_substring(node: exp.Expr, _traits: EngineTraits) -> None:
     """Positions before the first letter count, but hold none; other engines count from the end."""
     start, length = node.args.get("start"), node.args.get("length")
     if start is None or all(part is None or _is_positive(part) for part in (start, length)):
@@ -74,7 +76,7 @@ def _is_positive(node: exp.Expr) -> bool:
     return isinstance(node, exp.Literal) and node.name.isdecimal() and int(node.name) > 0
 
 
-def _adapt_cast(node: exp.Expr, dialect: str) -> None:
+def _adapt_cast(node: exp.Expr, traits: EngineTraits) -> None:
     kind = node.args["to"]
     if kind.this == exp.DataType.Type.DECIMAL and not kind.expressions:
         # Without precision it is any number for PostgreSQL only.
@@ -92,15 +94,15 @@ def _adapt_cast(node: exp.Expr, dialect: str) -> None:
         _adapt_bytes(node)
     elif kind.this == exp.DataType.Type.INTERVAL and isinstance(node.this, exp.Literal):
         node.set("this", build.text(plain_interval(node.this.name)))
-    elif dialect == "duckdb":
-        _adapt_literal(node)
+    elif traits.read_literal is not None:
+        _adapt_literal(node, traits.read_literal)
 
 
-def _adapt_literal(node: exp.Expr) -> None:
+def _adapt_literal(node: exp.Expr, read: Callable[[str, str], str]) -> None:
     """A literal is read whole and as it is, or refused."""
     inner = node.this.unnest()
     if isinstance(inner, exp.Literal) and inner.is_string:
-        inner.set("this", duckdb_literal(inner.name, kind_of_cast(node.args["to"])))
+        inner.set("this", read(inner.name, kind_of_cast(node.args["to"])))
 
 
 def _format_hexadecimal(node: exp.Expr) -> None:
@@ -121,7 +123,7 @@ def _adapt_bytes(node: exp.Expr) -> None:
     node.replace(exp.Unhex(this=build.text(digits)))
 
 
-def _adapt_sum(node: exp.Expr, _dialect: str) -> None:
+def _adapt_sum(node: exp.Expr, _traits: EngineTraits) -> None:
     wide = _WIDE.get(str(node.meta.get(SUMMED)))
     if wide is None:
         return
@@ -131,7 +133,7 @@ def _adapt_sum(node: exp.Expr, _dialect: str) -> None:
     _wrap_node(outer, lambda inner: exp.cast(inner, wide))
 
 
-_CHANGES: Mapping[type[exp.Expr], Callable[[exp.Expr, str], None]] = {
+_CHANGES: Mapping[type[exp.Expr], Callable[[exp.Expr, EngineTraits], None]] = {
     exp.Div: _adapt_division,
     exp.Like: _adapt_escape,
     exp.ILike: _adapt_escape,
@@ -144,12 +146,12 @@ _CHANGES: Mapping[type[exp.Expr], Callable[[exp.Expr, str], None]] = {
 _UNTRIED = (exp.Subquery, exp.Exists, exp.Window, exp.Query)
 
 
-def make_total(holder: exp.Expr, dialect: str) -> None:
+def make_total(holder: exp.Expr, traits: EngineTraits) -> None:
     """Make failures NULL, in place, where an engine may compute an expression for hidden rows.
 
     PostgreSQL does not: conditions stay outside of a subquery with OFFSET.
     """
-    if dialect != "duckdb":
+    if not traits.computes_hidden_rows:
         return
     later = {id(node) for select in holder.find_all(exp.Select) for node in _after_groups(select)}
     for node in list(holder.walk()):

@@ -8,6 +8,7 @@ from typing import TypeAlias, TypeVar
 
 from sqlglot import exp
 
+from discreet.engines.databases.database import EngineTraits
 from discreet.errors import StatementFailed
 from discreet.guard.access.authority import Authority, Name, Subject
 from discreet.guard.rewrite.allowed import unsupported_feature
@@ -96,7 +97,7 @@ class StatementAnalysis:
     authority: Authority
     subject: Subject
     role: str
-    dialect: str
+    traits: EngineTraits = field(default_factory=EngineTraits)
     declared: Sequence[str | None] = ()
     handles: Handles = field(default_factory=Handles)
     entries: list[RangeTableEntry] = field(default_factory=list[RangeTableEntry])

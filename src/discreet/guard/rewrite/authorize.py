@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from sqlglot import exp
 
+from discreet.engines.databases.database import EngineTraits
 from discreet.errors import StatementFailed
 from discreet.guard.access.authority import Authority, Relation, Subject
 from discreet.guard.rewrite.adapt import make_total
@@ -28,7 +29,7 @@ def authorize_query(
     authority: Authority,
     subject: Subject,
     *,
-    dialect: str,
+    traits: EngineTraits,
     source: Source = plain_source,
     declared: Sequence[str | None] = (),
     role: str | None = None,
@@ -43,7 +44,7 @@ def authorize_query(
         query: The user's query, in sqlglot's `postgres` dialect.
         authority: The basis of decisions.
         subject: The sender.
-        dialect: The engine's: `duckdb`, `postgres` or `spark`.
+        traits: The engine's.
         source: How a relation is read that is not a plain table.
         declared: The types of parameters as far as the client declared them.
         role: The role whose privileges apply, if not `subject`, who stays the sender.
@@ -54,7 +55,7 @@ def authorize_query(
             parts that are not on the list.
     """
     try:
-        reading = StatementAnalysis(authority, subject, role or subject.role, dialect, declared)
+        reading = StatementAnalysis(authority, subject, role or subject.role, traits, declared)
         return _permit_query(reading, query, source)
     except RecursionError:
         raise too_deep() from None
@@ -67,7 +68,7 @@ def _permit_query(reading: StatementAnalysis, query: exp.Query, source: Source) 
     substitution = Substitution(source)
     holder = exp.Paren(this=substitution.finish(reading, tree))
     if substitution.is_filtered:
-        make_total(holder, reading.dialect)
+        make_total(holder, reading.traits)
     check_subquery_nesting(holder)
     permitted = unwrap_query(holder.this.pop())
     return PermittedQuery(
@@ -98,5 +99,5 @@ def relations_of(query: exp.Query, authority: Authority, subject: Subject) -> tu
     Raises:
         StatementFailed: 42P01, one of them does not exist.
     """
-    reading = StatementAnalysis(authority, subject, subject.role, "duckdb")
+    reading = StatementAnalysis(authority, subject, subject.role)
     return tuple(relations_named(reading, query))

@@ -12,10 +12,10 @@ from uuid import UUID
 
 from sqlglot import exp
 
+from discreet.engines.databases.database import EngineTraits
 from discreet.errors import StatementFailed
 from discreet.guard.rewrite.kinds import CATEGORIES, category, data_type
 from discreet.sql import build
-from discreet.sql.decode import duckdb_literal
 
 if TYPE_CHECKING:
     from discreet.guard.rewrite.permitted import PermittedWrite
@@ -28,7 +28,7 @@ def bind_query(
     parameters: Sequence[str],
     values: Sequence[object],
     *,
-    dialect: str = "duckdb",
+    traits: EngineTraits,
 ) -> exp.Expr:
     """Return a copy of a tree with a typed literal in place of every parameter.
 
@@ -36,13 +36,14 @@ def bind_query(
         tree: A permitted tree.
         parameters: PostgreSQL's names of the parameters' types, as `PermittedQuery.parameters`.
         values: Python values, in the same order.
-        dialect: The engine's; only bytes are written differently.
+        traits: The engine's.
 
     Raises:
         StatementFailed: 08P01 for too few values, 22P02 for one that is not of its type.
 
     >>> from sqlglot import parse_one
-    >>> bind_query(parse_one("SELECT $1", dialect="postgres"), ["int4"], [5]).sql(dialect="postgres")
+    >>> tree = parse_one("SELECT $1", dialect="postgres")
+    >>> bind_query(tree, ["int4"], [5], traits=EngineTraits()).sql(dialect="postgres")
     "SELECT CAST('5' AS INT)"
     """
     holder = exp.Paren(this=tree.copy())
@@ -50,23 +51,23 @@ def bind_query(
         number = int(node.name)
         if number > len(values) or number > len(parameters):
             raise StatementFailed("08P01", f"bind message supplies {len(values)} parameters")
-        node.replace(literal(values[number - 1], parameters[number - 1], dialect=dialect))
+        node.replace(literal(values[number - 1], parameters[number - 1], traits=traits))
     return holder.this.pop()
 
 
-def literal(value: object, kind: str, *, dialect: str = "duckdb") -> exp.Expr:
+def literal(value: object, kind: str, *, traits: EngineTraits) -> exp.Expr:
     """Return a value as a literal of a kind."""
     if kind not in CATEGORIES:
         raise StatementFailed("0A000", "a parameter of this type is not supported here")
     if value is None:
         return exp.Cast(this=exp.Null(), to=_literal_type(kind, None))
     if kind == "bytea":
-        return _bytes_literal(value, dialect)
+        return _bytes_literal(value, traits)
     text = _value_text(value)
     if "\0" in text:
         raise StatementFailed("22021", "a text cannot hold a zero byte")
-    if dialect == "duckdb":
-        text = duckdb_literal(text, kind)
+    if traits.read_literal is not None:
+        text = traits.read_literal(text, kind)
     return exp.Cast(this=build.text(text), to=_literal_type(kind, text))
 
 
@@ -101,22 +102,22 @@ def _literal_type(kind: str, text: str | None) -> exp.DataType:
     return exp.DataType.build(f"DECIMAL({_DIGITS}, {after})")
 
 
-def _bytes_literal(value: object, dialect: str) -> exp.Expr:
+def _bytes_literal(value: object, traits: EngineTraits) -> exp.Expr:
     if not isinstance(value, (bytes, bytearray, memoryview)):
         raise StatementFailed("22P02", "invalid input syntax for type bytea")
     digits = bytes(value).hex()
-    if dialect == "postgres":
+    if traits.is_postgresql:
         return exp.Cast(this=build.text(f"\\x{digits}"), to=data_type("bytea"))
     return exp.Unhex(this=build.text(digits))
 
 
 def bind_write(
-    permitted: PermittedWrite, values: Sequence[object], *, dialect: str = "duckdb"
+    permitted: PermittedWrite, values: Sequence[object], *, traits: EngineTraits
 ) -> PermittedWrite:
     """Return a write with typed literals in place of all parameters."""
 
     def bound(tree: exp.Expr) -> exp.Expr:
-        return bind_query(tree, permitted.parameters, values, dialect=dialect)
+        return bind_query(tree, permitted.parameters, values, traits=traits)
 
     def bound_all(trees: Mapping[str, exp.Expr]) -> dict[str, exp.Expr]:
         return {name: bound(tree) for name, tree in trees.items()}

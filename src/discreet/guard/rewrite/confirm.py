@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from sqlglot import exp
 
+from discreet.engines.databases.database import EngineTraits
 from discreet.errors import StatementFailed
 from discreet.sql.limits import check_subquery_nesting
 
@@ -40,8 +41,8 @@ def confirm_query(
 ) -> None:
     """Check with an independent parser which tables a query names before it runs.
 
-    A tree is written as the engine will get it, except for Spark, whose quotes this parser does not
-    know: it is written for DuckDB. It must be one query that names exactly the `expected` physical
+    A tree is written as the engine will get it, except where this parser does not know its
+    quotes, as those of Spark: then it is written for DuckDB. It must be one query that names exactly the `expected` physical
     tables, no function in FROM and no function that reads anything but its arguments. The text is
     parsed, never bound or executed.
 
@@ -70,7 +71,7 @@ def confirm_query(
         raise _unconfirmed_failure()
 
 
-def confirm_write(permitted: PermittedWrite, *, dialect: str) -> None:
+def confirm_write(permitted: PermittedWrite, *, traits: EngineTraits) -> None:
     """Check the parts of a write: a query that holds them all must name exactly the expected tables.
 
     Raises:
@@ -81,7 +82,7 @@ def confirm_write(permitted: PermittedWrite, *, dialect: str) -> None:
     from discreet.guard.rewrite.bind import bind_write
     from discreet.sql import build
 
-    write = bind_write(permitted, [None] * len(permitted.parameters), dialect=dialect)
+    write = bind_write(permitted, [None] * len(permitted.parameters), traits=traits)
     conflict = write.on_conflict
     values = [*write.assignments.values(), *(write.returning or ())]
     conditions = [write.condition, write.with_check]
@@ -98,7 +99,7 @@ def confirm_write(permitted: PermittedWrite, *, dialect: str) -> None:
     if write.rows is not None:
         probe = probe.where(exp.Exists(this=write.rows), copy=False)
     expected = permitted.physical | {permitted.relation.physical}
-    confirm_query(probe, expected, dialect=dialect)
+    confirm_query(probe, expected, dialect=traits.dialect)
 
 
 def _render_query(query: exp.Expr, dialect: str) -> str:

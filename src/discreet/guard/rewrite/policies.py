@@ -9,6 +9,7 @@ from typing import Literal
 from sqlglot import exp, parse_one
 from sqlglot.errors import SqlglotError
 
+from discreet.engines.databases.database import EngineTraits
 from discreet.errors import AccessDenied, StatementFailed
 from discreet.guard.access.authority import (
     PUBLIC,
@@ -175,7 +176,7 @@ def row_expression(
         raise StatementFailed("0A000", "a policy cannot name its row as a whole")
     finished = finish(inner, holder)
     # An error would reveal a hidden cell. NULL hides the row, or the masked cell.
-    make_total(finished, reading.dialect)
+    make_total(finished, reading.traits)
     return finished.this.pop()
 
 
@@ -185,7 +186,7 @@ def check_rule(
     authority: Authority,
     subject: Subject,
     *,
-    dialect: str,
+    traits: EngineTraits,
     is_condition: bool,
 ) -> None:
     """Refuse a policy or mask, when it is defined, that names a missing relation or column.
@@ -195,7 +196,7 @@ def check_rule(
     Raises:
         StatementFailed: As the expression fails: 42P01, 42703, 42804 and so on.
     """
-    reading = StatementAnalysis(authority, subject, relation.owner, dialect, has_parameters=False)
+    reading = StatementAnalysis(authority, subject, relation.owner, traits, has_parameters=False)
     row_expression(
         reading,
         relation,

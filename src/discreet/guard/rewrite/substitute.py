@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
+from discreet.engines.databases.database import EngineTraits
 from discreet.errors import AccessDenied, StatementFailed
 from discreet.guard.access.authority import Name, Privilege, Relation
 from discreet.guard.access.decide import any_column_privilege, privilege_on
@@ -61,7 +62,7 @@ class Substitution:
     def replace_all(self, reading: StatementAnalysis, tree: exp.Expr) -> exp.Expr:
         """Return the tree with every relation replaced by what may be read of it."""
         holder = exp.Paren(this=tree)
-        adapt(holder, reading.dialect)
+        adapt(holder, reading.traits)
         if not all(column.table for column in holder.find_all(exp.Column)):
             raise StatementFailed("XX000", "internal error: a column was not resolved")
         entries = {entry.handle: entry for entry in reading.entries}
@@ -139,7 +140,7 @@ class Substitution:
             query = build.select(
                 *(out or [_placeholder_column()]), source=build.subquery(source, below)
             )
-            return _add_fence(query, reading.dialect) if relation.multilevel else query
+            return _add_fence(query, reading.traits) if relation.multilevel else query
         return self._select_permitted(reading, relation, shown, (source, below, kept, above))
 
     def _select_permitted(
@@ -173,7 +174,7 @@ class Substitution:
         outer = build.select(
             *(cells or [_placeholder_column()]), source=build.subquery(inner, above)
         )
-        return _add_fence(outer.where(kept, copy=False), reading.dialect)
+        return _add_fence(outer.where(kept, copy=False), reading.traits)
 
     def seen(
         self, reading: StatementAnalysis, relation: Relation, column: str, handle: str
@@ -227,12 +228,12 @@ class Substitution:
         if role == reading.role:
             return query
         self.is_filtered = True
-        return _add_fence(query, reading.dialect)
+        return _add_fence(query, reading.traits)
 
 
-def _add_fence(query: exp.Select, dialect: str) -> exp.Select:
+def _add_fence(query: exp.Select, traits: EngineTraits) -> exp.Select:
     """Return a query that PostgreSQL does not push conditions into."""
-    return query.offset(0, copy=False) if dialect == "postgres" else query
+    return query.offset(0, copy=False) if traits.has_offset_fence else query
 
 
 def _placeholder_column() -> exp.Expr:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
+from discreet.engines.databases.database import EngineTraits
 from discreet.errors import StatementFailed
 from discreet.guard.access.authority import Authority, Privilege, Relation, Subject
 from discreet.guard.rewrite.adapt import make_total
@@ -53,7 +54,7 @@ def authorize_write(
     authority: Authority,
     subject: Subject,
     *,
-    dialect: str,
+    traits: EngineTraits,
     source: Source = plain_source,
     declared: Sequence[str | None] = (),
 ) -> PermittedWrite:
@@ -68,7 +69,7 @@ def authorize_write(
         StatementFailed: As PostgreSQL fails; 0A000 for parts that are not on the list.
     """
     try:
-        reading = StatementAnalysis(authority, subject, subject.role, dialect, declared)
+        reading = StatementAnalysis(authority, subject, subject.role, traits, declared)
         return _permit_write(reading, tree, source)
     except RecursionError:
         raise too_deep() from None
@@ -87,7 +88,7 @@ def _permit_write(
             permitted = writing.update(tree)
         case _:
             permitted = writing.delete(tree)
-    confirm_write(permitted, dialect=reading.dialect)
+    confirm_write(permitted, traits=reading.traits)
     return permitted
 
 
@@ -97,7 +98,7 @@ def authorize_condition(
     authority: Authority,
     subject: Subject,
     *,
-    dialect: str,
+    traits: EngineTraits,
     source: Source = plain_source,
 ) -> exp.Expr | None:
     """Return a condition on rows of a relation, which it names by the relation's name.
@@ -107,7 +108,7 @@ def authorize_condition(
     """
     if tree is None:
         return None
-    reading = StatementAnalysis(authority, subject, subject.role, dialect, has_parameters=False)
+    reading = StatementAnalysis(authority, subject, subject.role, traits, has_parameters=False)
     written = exp.Table(
         this=exp.to_identifier(relation.name, quoted=True),
         db=exp.to_identifier(relation.schema, quoted=True),
@@ -361,7 +362,7 @@ class _WriteReader:
             inner = self.substitution.replace_all(self.reading, holder)
             self.target.protect(self.substitution, inner, rule)
             if rule is not None or self.substitution.is_filtered:
-                make_total(inner, self.reading.dialect)
+                make_total(inner, self.reading.traits)
             holder = exp.Paren(this=inner.this)
         if rule is None:
             return holder.this.pop() if holder is not None else None
@@ -380,7 +381,7 @@ class _WriteReader:
         """Return the substituted rows of an INSERT."""
         holder = exp.Paren(this=self.substitution.replace_all(self.reading, tree))
         if self.substitution.is_filtered:
-            make_total(holder, self.reading.dialect)
+            make_total(holder, self.reading.traits)
         query = holder.this.pop()
         if not isinstance(query, exp.Query):
             raise StatementFailed("XX000", "internal error: a query was expected")

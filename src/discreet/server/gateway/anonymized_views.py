@@ -53,7 +53,7 @@ def create_anonymized_view(
         statement.query,
         session.authority,
         session.subject,
-        dialect=session.dialect,
+        traits=session.traits,
         source=session_source(session),
     )
     require_level(session, permitted.reads)

@@ -16,8 +16,8 @@ from discreet.guard.vault.functions import EncryptionFunctions, Slot
 from discreet.guard.vault.open_key import OpenKey
 from discreet.guard.vault.session_keys import UnlockedKeys, locked_key_failure
 from discreet.server.gateway.encrypted_columns import (
-    DIALECT,
     INDEX,
+    TRAITS,
     encrypted_value_type,
 )
 from discreet.server.gateway.out_of_engine import OutOfEngine
@@ -58,7 +58,7 @@ class SessionCiphers:
         if column.type == "bytea":
             return self._call(self._functions.open_bytes, slot, *cell, *rows)
         text = self._call(self._functions.open_text, slot, *cell, *rows)
-        return exp.Cast(this=text, to=engine_column_type(column, DIALECT))
+        return exp.Cast(this=text, to=engine_column_type(column, TRAITS))
 
     def encrypt(
         self,
@@ -77,7 +77,7 @@ class SessionCiphers:
         self.require_open(relation, column, key=key)
         slot = self._cipher_slot(relation, column, key or column.key)
         typed: exp.Expr = exp.Cast(
-            this=exp.Paren(this=value), to=engine_column_type(column, DIALECT)
+            this=exp.Paren(this=value), to=engine_column_type(column, TRAITS)
         )
         if kind_named(column.type) in _AS_TEXT:
             typed = exp.cast(typed, "text")

@@ -183,11 +183,11 @@ def _rebuild_table(
 ) -> int:
     """Rewrite the table with the column encrypted or decrypted, and drop the old one."""
     connection = session.transaction.write()
-    dialect = session.dialect
+    traits = session.traits
     is_apart = session.vault.is_out_of_engine
     targets = {key: other.physical for key, other in session.authority.relations.items()}
     made = stored_relation(after)
-    connection.execute(build_create_table(made, dialect, targets), touches=[made.physical])
+    connection.execute(build_create_table(made, traits, targets), touches=[made.physical])
     old = {item.name: build.column(item.name) for item in stored_relation(before).columns}
     wanted: dict[str, exp.Expr] = {
         item.name: old[item.name] for item in made.columns if item.name in old

@@ -49,7 +49,7 @@ def decide_rows(
         tree,
         session.authority,
         session.subject,
-        dialect=session.dialect,
+        traits=session.traits,
         source=undecrypted_source(session),
         declared=declared,
     )
@@ -58,7 +58,7 @@ def decide_rows(
             return _decide_out_of_engine(session, tree, declared)
         require_unlocked(permitted.tree, session.authority, session.ciphers)
     empty = blank_parameters(permitted.tree, permitted.parameters)
-    confirm_query(empty, permitted.physical, dialect=session.dialect)
+    confirm_query(empty, permitted.physical, dialect=session.traits.dialect)
     return permitted, session.transaction.read().describe(empty), False
 
 
@@ -71,13 +71,13 @@ def _decide_out_of_engine(
         tree,
         authority,
         session.subject,
-        dialect=apart.dialect,
+        traits=apart.traits,
         source=apart.source(session.ciphers.decrypt),
         declared=declared,
     )
     require_unlocked(permitted.tree, authority, session.ciphers)
     empty = blank_parameters(permitted.tree, permitted.parameters)
-    confirm_query(empty, permitted.physical, dialect=apart.dialect)
+    confirm_query(empty, permitted.physical, dialect=apart.traits.dialect)
     return permitted, apart.describe(empty, session.authority), True
 
 
@@ -86,9 +86,9 @@ def read_permitted_rows(
 ) -> ArrowTable:
     """Return the rows of a permitted query with values for its parameters."""
     permitted, limit = plan.permitted, session.limits.rows
-    dialect = session.ciphers.out_of_engine.dialect if plan.is_out_of_engine else session.dialect
+    traits = session.ciphers.out_of_engine.traits if plan.is_out_of_engine else session.traits
     tree = require_row_query(
-        bind_query(permitted.tree, permitted.parameters, values, dialect=dialect)
+        bind_query(permitted.tree, permitted.parameters, values, traits=traits)
     )
     if not plan.is_out_of_engine:
         if reads_cells(permitted.reads, session.authority):
@@ -190,11 +190,13 @@ def _encrypt_out_of_engine(
         statement.tree,
         apart.authority(session.authority),
         session.subject,
-        dialect=apart.dialect,
+        traits=apart.traits,
         source=apart.source(session.ciphers.decrypt),
         declared=permitted.parameters,
     )
-    sealed = encrypt_cells(bind_write(away, values), session.ciphers, session.subject.settings)
+    sealed = encrypt_cells(
+        bind_write(away, values, traits=apart.traits), session.ciphers, session.subject.settings
+    )
     relation = stored_relation(permitted.relation)
     if sealed.kind == "INSERT" and sealed.rows is not None:
         rows = _query_out_of_engine(session, sealed.rows)

@@ -145,7 +145,7 @@ def _check_trigger(
         relation,
         authority,
         session.subject,
-        dialect=session.dialect,
+        traits=session.traits,
     )
 
 
@@ -165,7 +165,7 @@ def _check_rule(
             find_relation(after, session.role, statement.relation),
             after,
             session.subject,
-            dialect=session.dialect,
+            traits=session.traits,
             is_condition=not is_mask,
         )
 
@@ -189,7 +189,7 @@ def describe_view(
         query,
         everything,
         Subject(first, first, session.clearance, session.subject.settings),
-        dialect=session.dialect,
+        traits=session.traits,
         source=undecrypted_source(session),
     )
     if permitted.parameters:
@@ -229,7 +229,7 @@ def _fill_table(
         query,
         session.authority,
         session.subject,
-        dialect=session.dialect,
+        traits=session.traits,
         source=undecrypted_source(session),
     )
     require_plain(session, permitted.tree)
@@ -277,7 +277,7 @@ def _declassify_column(
         relation,
         authority,
         session.subject,
-        dialect=session.dialect,
+        traits=session.traits,
         source=session_source(session),
     )
     count = declassify_cells(

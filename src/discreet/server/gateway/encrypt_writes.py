@@ -14,7 +14,7 @@ from discreet.guard.integrity.create import engine_column_type
 from discreet.guard.rewrite.permitted import OnConflict, PermittedWrite
 from discreet.guard.rewrite.targets import NEW
 from discreet.server.gateway.ciphers import SessionCiphers
-from discreet.server.gateway.encrypted_columns import DIALECT, INDEX, stored_relation
+from discreet.server.gateway.encrypted_columns import INDEX, TRAITS, stored_relation
 from discreet.server.gateway.encrypted_lookups import narrow_write_condition
 from discreet.sql import build
 
@@ -149,7 +149,7 @@ def _encrypt_rows(
 ) -> tuple[tuple[str, ...], exp.Query]:
     """Return the columns and rows of an INSERT with defaults, cells and blind indexes."""
     relation = permitted.relation
-    names, rows = proposed_rows(permitted, DIALECT, settings)
+    names, rows = proposed_rows(permitted, TRAITS, settings)
     given = {name: build.column(f"g{place}", of="given") for place, name in enumerate(names)}
     alias = exp.TableAlias(
         this=exp.to_identifier("given", quoted=True),
@@ -173,4 +173,4 @@ def _key_part(relation: Relation, name: str, given: Mapping[str, exp.Column]) ->
     if column is None:
         raise StatementFailed("XX000", "internal error: a key has no column")
     value = given[name].copy() if name in given else exp.Null()
-    return exp.Cast(this=value, to=engine_column_type(column, DIALECT))
+    return exp.Cast(this=value, to=engine_column_type(column, TRAITS))

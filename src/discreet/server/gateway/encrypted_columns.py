@@ -7,6 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from discreet.engines.duckdb.served import ServedDuckDB
 from discreet.errors import StatementFailed
 from discreet.guard.access.authority import Relation, RelationColumn
 from discreet.guard.integrity.create import engine_column_type
@@ -14,7 +15,7 @@ from discreet.guard.rewrite.kinds import kind_named
 from discreet.sql.types import arrow_type
 
 INDEX = "__index"  # suffix of the name of a column's blind index
-DIALECT = "duckdb"  # where cells are decrypted
+TRAITS = ServedDuckDB.traits  # of where cells are decrypted
 
 
 def has_cells(relation: Relation) -> bool:
@@ -43,7 +44,7 @@ def encrypted_value_type(column: RelationColumn) -> Any:
     """
     kind = kind_named(column.type)
     if kind == "numeric":
-        size = engine_column_type(column, DIALECT).expressions
+        size = engine_column_type(column, TRAITS).expressions
         numbers = [int(item.name) for item in size]
         return pa.decimal128(numbers[0], numbers[1] if len(numbers) > 1 else 0)
     found = arrow_type(kind) if kind is not None else None

@@ -100,7 +100,7 @@ def _create(session: SessionState, relation: Relation) -> Relation:
     made = replace(relation, physical=physical_names(session, relation.schema, relation.name))
     targets = {key: other.physical for key, other in session.authority.relations.items()}
     targets[made.key] = made.physical
-    tree = build_create_table(made, session.dialect, targets)
+    tree = build_create_table(made, session.traits, targets)
     session.transaction.write().execute(tree, touches=[made.physical])
     return made
 
@@ -116,7 +116,7 @@ def _add_labels(session: SessionState, relation: Relation) -> Relation:
 
 def create_plain(session: SessionState, relation: Relation) -> None:
     """Create a physical table without constraints."""
-    tree = build_create_table(replace(relation, kind="table"), session.dialect, {})
+    tree = build_create_table(replace(relation, kind="table"), session.traits, {})
     session.transaction.write().execute(tree, touches=[relation.physical])
 
 

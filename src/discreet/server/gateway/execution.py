@@ -29,7 +29,7 @@ from discreet.server.gateway.plans import (
     RowsPlan,
     WritePlan,
 )
-from discreet.server.gateway.private_answers import answer_notices, cast_answer
+from discreet.server.gateway.private_answers import QUESTION_TRAITS, answer_notices, cast_answer
 from discreet.server.gateway.session_state import SessionState
 from discreet.server.gateway.sources import session_catalog
 from discreet.server.gateway.variables import READ_ONLY, SHOWN
@@ -141,7 +141,7 @@ def _run_private(
 
 
 def _permitted_question(session: SessionState, plan: PrivatePlan, values: Sequence[object]) -> Any:
-    tree = require_row_query(bind_query(plan.tree, plan.parameters, values))
+    tree = require_row_query(bind_query(plan.tree, plan.parameters, values, traits=QUESTION_TRAITS))
     authority, subject = session.authority, session.subject
     relations = relations_of(plan.tree, authority, subject)
     asked = session.private_answers.read(tree, relations, authority, subject, session.variables)

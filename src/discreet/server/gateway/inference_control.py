@@ -241,8 +241,8 @@ def answer_controlled(
 ) -> ArrowTable:
     """Return the exact answer, if the rules allow it; it is stored as answered from then on."""
     relation = plan.relation
-    dialect = session.dialect
-    tree = require_row_query(bind_query(plan.tree, plan.parameters, values, dialect=dialect))
+    traits = session.traits
+    tree = require_row_query(bind_query(plan.tree, plan.parameters, values, traits=traits))
     shape = _read_aggregate_query(tree)
     if shape is None:
         raise _access_denied(relation, "the question is not an aggregate that a control can judge")
@@ -339,11 +339,13 @@ def _as_owner(
     declared: Sequence[str | None] = (),
 ) -> PermittedQuery:
     """Return a query with the privileges of the table's owner."""
-    dialect = session.dialect
+    traits = session.traits
     owner = Subject(relation.owner, relation.owner, None, session.subject.settings)
-    permitted = authorize_query(tree, session.authority, owner, dialect=dialect, declared=declared)
+    permitted = authorize_query(tree, session.authority, owner, traits=traits, declared=declared)
     confirm_query(
-        blank_parameters(permitted.tree, permitted.parameters), permitted.physical, dialect=dialect
+        blank_parameters(permitted.tree, permitted.parameters),
+        permitted.physical,
+        dialect=traits.dialect,
     )
     return permitted
 

@@ -114,7 +114,7 @@ def require_rights(authority: Authority, subject: Subject, text: str, tree: exp.
     """
     if len(text) < LARGE:
         return
-    reading = StatementAnalysis(authority, subject, subject.role, "duckdb")
+    reading = StatementAnalysis(authority, subject, subject.role)
     for relation in relations_named(reading, tree):
         if not _has_right(authority, subject.role, relation):
             raise AccessDenied(

@@ -13,7 +13,7 @@ from typing import Any
 import pyarrow as pa
 from sqlglot import exp
 
-from discreet.engines.databases.database import DatabaseConnection, ResultField
+from discreet.engines.databases.database import DatabaseConnection, EngineTraits, ResultField
 from discreet.engines.duckdb.served import CATALOG, ServedDuckDB
 from discreet.engines.engine import ArrowTable
 from discreet.engines.render import drop_table
@@ -25,7 +25,7 @@ from discreet.guard.rewrite.kinds import kind_named
 from discreet.guard.rewrite.permitted import Source
 from discreet.guard.vault.functions import EncryptionFunctions
 from discreet.server.gateway.encrypted_columns import (
-    DIALECT,
+    TRAITS,
     encrypted_value_type,
     stored_relation,
 )
@@ -39,7 +39,7 @@ _NATIVE = ("uuid", "json", "interval")  # copied as texts
 class OutOfEngine:
     """A session's own DuckDB in memory, with copies of tables for one statement at a time."""
 
-    dialect = DIALECT
+    traits = TRAITS
 
     def __init__(self, functions: EncryptionFunctions) -> None:
         self._database = ServedDuckDB(None)
@@ -147,7 +147,11 @@ def literal_rows(rows: ArrowTable, columns: Sequence[RelationColumn], alias: str
         raise StatementFailed("54000", "too many rows with encrypted values are written at once")
     kinds = [kind_named(column.type) or "text" for column in columns]
     tuples = [
-        exp.Tuple(expressions=[literal(cell, kind) for cell, kind in zip(row, kinds, strict=True)])
+        exp.Tuple(
+            expressions=[
+                literal(cell, kind, traits=TRAITS) for cell, kind in zip(row, kinds, strict=True)
+            ]
+        )
         for row in zip(*(column.to_pylist() for column in rows.columns), strict=True)
     ]
     names = [exp.to_identifier(column.name, quoted=True) for column in columns]
@@ -156,7 +160,9 @@ def literal_rows(rows: ArrowTable, columns: Sequence[RelationColumn], alias: str
         listed = exp.Values(expressions=tuples, alias=exp.TableAlias(this=exp.to_identifier("v")))
         inner: exp.Query = exp.select(exp.Star()).from_(listed)
     else:
-        inner = exp.select(*(literal(None, kind) for kind in kinds)).where(exp.false())
+        inner = exp.select(*(literal(None, kind, traits=TRAITS) for kind in kinds)).where(
+            exp.false()
+        )
     return exp.Subquery(this=inner, alias=table_alias)
 
 
@@ -183,7 +189,7 @@ def copy_name(relation: Relation) -> tuple[str, ...]:
 def _typed_column(column: RelationColumn) -> exp.Expr:
     found = build.column(column.name)
     if kind_named(column.type) in _NATIVE:
-        return exp.Cast(this=found, to=engine_column_type(column, DIALECT))
+        return exp.Cast(this=found, to=engine_column_type(column, TRAITS))
     return found
 
 
@@ -199,13 +205,13 @@ def _cast_rows(rows: ArrowTable, schema: Any) -> Any:
         raise StatementFailed("0A000", "a value of this table cannot be used here") from None
 
 
-def without_encrypted_values(relation: Relation, dialect: str) -> exp.Query:
+def without_encrypted_values(relation: Relation, traits: EngineTraits) -> exp.Query:
     """Return a table without the values of its encrypted columns, for statements that use none."""
     columns = [
         build.column(column.name)
         if column.key is None
         else build.alias_as(
-            exp.Cast(this=exp.Null(), to=engine_column_type(column, dialect)), column.name
+            exp.Cast(this=exp.Null(), to=engine_column_type(column, traits)), column.name
         )
         for column in relation.columns
     ]

@@ -36,6 +36,7 @@ from discreet.server.gateway.plans import (
     RowsPlan,
     WritePlan,
 )
+from discreet.server.gateway.private_answers import QUESTION_TRAITS
 from discreet.server.gateway.session_state import SessionState
 from discreet.server.gateway.sources import require_level, session_catalog, undecrypted_source
 from discreet.server.gateway.variables import SHOWN
@@ -245,7 +246,8 @@ def _prepare_private(
     relations = relations_of(tree, session.authority, session.subject)
     has_values = tree.find(exp.Parameter, exp.Placeholder) is not None
     types = _question_types(session, tree, declared) if has_values else ()
-    sampled = bind_query(tree, types, [_SAMPLES.get(name, "") for name in types])
+    samples = [_SAMPLES.get(name, "") for name in types]
+    sampled = bind_query(tree, types, samples, traits=QUESTION_TRAITS)
     asked = session.private_answers.read(
         require_row_query(sampled), relations, session.authority, session.subject, session.variables
     )
@@ -268,7 +270,7 @@ def _prepare_write(
         statement.tree,
         session.authority,
         session.subject,
-        dialect=session.dialect,
+        traits=session.traits,
         source=undecrypted_source(session),
         declared=declared,
     )
@@ -381,7 +383,7 @@ def _question_types(
             tree,
             session.authority,
             Subject(first, first, None, session.subject.settings),
-            dialect=session.dialect,
+            traits=session.traits,
             declared=declared,
         ).parameters
     except StatementFailed:

@@ -20,6 +20,7 @@ from discreet.answer.statement import DIALECT
 from discreet.answer.wording import describe_price, format_amounts, format_share, format_short
 from discreet.dp.ledger.ledger import Ledger
 from discreet.engines.databases.database import Database, ResultField
+from discreet.engines.duckdb.served import ServedDuckDB
 from discreet.engines.engine import ArrowTable
 from discreet.errors import EngineFailed, StatementFailed
 from discreet.guard.access.authority import DEFAULT_SCHEMA, Allowance, Authority, Relation, Subject
@@ -41,6 +42,7 @@ from discreet.server.session import Notice
 from discreet.sql import build
 from discreet.sql.types import arrow_type
 
+QUESTION_TRAITS = ServedDuckDB.traits  # how a question writes values, whatever the database
 PolicyPart = TypeVar("PolicyPart", model.Policy | None, model.TablePolicy | None)
 
 CURATORS_CACHED = 32  # curators: one for each payer and state of the tables

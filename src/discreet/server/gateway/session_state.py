@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Generator, Iterable, Mapping
 from contextlib import AbstractContextManager, contextmanager
 
-from discreet.engines.databases.database import DatabaseConnection
+from discreet.engines.databases.database import DatabaseConnection, EngineTraits
 from discreet.errors import AccessDenied, StatementFailed
 from discreet.guard.access.authority import Authority, Name, Subject
 from discreet.guard.access.reach import can_set
@@ -129,9 +129,9 @@ class SessionState:
         return self.client.user
 
     @property
-    def dialect(self) -> str:
-        """The SQL dialect of the database."""
-        return self.database.dialect
+    def traits(self) -> EngineTraits:
+        """How the database departs from PostgreSQL."""
+        return self.database.traits
 
     @property
     def reported(self) -> Mapping[str, str]:

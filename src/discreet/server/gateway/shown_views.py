@@ -144,7 +144,7 @@ def add_attributes(
             query.copy().select(*added, copy=False),
             session.authority,
             session.subject,
-            dialect=session.dialect,
+            traits=session.traits,
             source=session_source(session),
         )
         require_level(session, permitted.reads)

@@ -41,7 +41,7 @@ def undecrypted_source(session: SessionState) -> Source:
 
     def seen(relation: Relation, subject: Subject) -> exp.Query:
         if has_cells(relation) and not relation.multilevel:
-            return without_encrypted_values(relation, session.dialect)
+            return without_encrypted_values(relation, session.traits)
         return read(relation, subject)
 
     return seen

@@ -35,7 +35,7 @@ def run_write(
     note: AuditDraft,
 ) -> Outcome:
     """Execute a write within the session's transaction."""
-    permitted = bind_write(plan.permitted, values, dialect=session.dialect)
+    permitted = bind_write(plan.permitted, values, traits=session.traits)
     if permitted.relation.multilevel:
         done = _at_clearance(session, permitted)
     else:
@@ -46,7 +46,7 @@ def run_write(
             permitted,
             session.authority,
             session.subject,
-            dialect=session.dialect,
+            traits=session.traits,
             source=level_source(session),
         )
     note.rows = done.count
@@ -63,9 +63,7 @@ def _at_clearance(session: SessionState, permitted: PermittedWrite) -> levels.Mu
     relation = permitted.relation
     connection, subject = session.transaction.write(), session.subject
     source = session_source(session)
-    watch = TriggerMonitor(
-        connection, relation, session.authority, subject, session.dialect, source
-    )
+    watch = TriggerMonitor(connection, relation, session.authority, subject, session.traits, source)
     terms = levels.WriteTerms(
         relations=session.authority.relations,
         returning=permitted.returning or (),
