@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import threading
 import warnings
 from collections import Counter
 from contextlib import contextmanager
@@ -18,6 +19,7 @@ from discreet.answer.plan import make_plan
 from discreet.answer.question import key_name
 from discreet.answer.resolve import resolve_question
 from discreet.answer.statement import parse_question
+from discreet.answer.weighting import weigh_question
 from discreet.dp.accounting.conversion import rho_of_epsilon
 from discreet.dp.event import Choice, Gaussian, Laplace, Sequence
 from discreet.engines.render import render_sql
@@ -61,10 +63,17 @@ class Verdict:
     is_refused: bool = False
 
 
-def compare(question: str, there: Side, gone: Side, *, noise: Noise | None = None) -> Verdict:
+def compare(
+    question: str,
+    there: Side,
+    gone: Side,
+    *,
+    noise: Noise | None = None,
+    weighted: bool = False,
+) -> Verdict:
     """Return whether the neighbors are told apart for free, or by more than what is paid."""
     with _same_order():
-        plans = [_planned(question, side, noise) for side in (there, gone)]
+        plans = [_planned(question, side, noise, weighted=weighted) for side in (there, gone)]
     pairs = zip(plans, (there, gone), strict=True)
     shown = [_shown(plan, side, question) for plan, side in pairs]
     if shown[0] != shown[1]:
@@ -102,8 +111,12 @@ def _same_order() -> Iterator[None]:
         bounded_queries.secrets = before
 
 
-def _planned(question: str, side: Side, noise: Noise | None) -> Plan | str:
+def _planned(
+    question: str, side: Side, noise: Noise | None, *, weighted: bool = False
+) -> Plan | str:
     try:
+        if weighted:
+            question = weigh_question(question, side.catalog, threading.Lock())
         asked = resolve_question(parse_question(question), side.catalog)
         return make_plan(asked, epsilon=EPSILON, delta=DELTA, noise=noise, cut_share=CUT)
     except DiscreetError as error:

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 
 from bench.verify.formats import ALONE, FILES, FRAMES, UNTYPED, WRITTEN, open_side, open_written
 from bench.verify.loss import Verdict, compare
-from bench.verify.worlds import make_question, make_world
+from bench.verify.worlds import make_question, make_weighted_question, make_world
 from bench.verify.written_files import draw_style
 from discreet.errors import DiscreetError
 
@@ -121,6 +121,12 @@ def _explore_example(
             question = make_question(chance, is_alone=form in ALONE)
             noise = chance.choice(("laplace", "gaussian"))
             tally.add(form, question, compare(question, there, gone, noise=noise), example.seed)
+        apart = Random(example.seed)
+        for noise in ("laplace", "gaussian"):
+            question = make_weighted_question(apart)
+            verdict = compare(question, there, gone, noise=noise, weighted=True)
+            tally.add(form, f"weighted {question}", verdict, example.seed)
+            tally.seen["weighted"] += not verdict.is_refused
         for side in (there, gone):
             side.engine.close()
 

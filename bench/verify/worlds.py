@@ -221,7 +221,11 @@ def _policy(chance: Random, kinds: Mapping[str, str], unit: str, *, is_typed: bo
     }
     rows = chance.choice((1, 2, 3, 7))
     groups = chance.choice(("", "", ", groups-per-unit: 1", ", groups-per-unit: 2"))
-    visits = "".join(column(name, "sensitive", kinds[name], more.get(name, "")) for name in COLUMNS)
+    weight = None if "-" in bounds else "r"  # weights are not negative
+    visits = "".join(
+        column(name, "weight" if name == weight else "sensitive", kinds[name], more.get(name, ""))
+        for name in COLUMNS
+    )
     return f"""
 tables:
   visits:
@@ -277,6 +281,23 @@ def make_question(chance: Random, *, is_alone: bool = False) -> str:
         key = chance.choice((*COLUMNS, *COLUMNS, grammar.anything(depth), grammar.anything(depth)))
         text += f" GROUP BY {key}"
     return text
+
+
+def make_weighted_question(chance: Random) -> str:
+    """Return a question whose rows may count as their weights: one SELECT, with counts, sums and means."""
+    grammar = Grammar(chance, {name: (kind, None, None) for name, kind in COLUMNS.items()})
+    column, number = chance.choice([*COLUMNS]), chance.choice(("i", "r", "m"))
+    wanted = chance.sample(
+        (
+            *("count(*)", f"count({column})", f"sum({number})", f"avg({number})"),
+            f"sum(least(greatest({grammar.number(1)}, 0), 5))",
+            f"count(*) FILTER (WHERE {grammar.truth(1)})",
+            f"avg({number}) FILTER (WHERE {grammar.truth(1)})",
+        ),
+        chance.choice((1, 2, 3)),
+    )
+    group = chance.choice(("", " GROUP BY c", " GROUP BY i"))
+    return f"SELECT {', '.join(wanted)} FROM visits v{group}"
 
 
 def _aggregate(chance: Random, grammar: Grammar, depth: int) -> str:

@@ -19,6 +19,7 @@ def test_no_one_is_distinguished_in_files_of_many_dialects() -> None:
     tally = explore(WRITTEN, seed=21, goes_on=lambda made: made < len(WRITTEN), questions=2)
     assert tally.findings == []
     assert tally.seen["changed"] > 0
+    assert tally.seen["weighted"] > 0
 
 
 @pytest.mark.postgres

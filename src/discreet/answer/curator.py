@@ -43,18 +43,14 @@ from discreet.answer.spending import Spending, read_spending
 from discreet.answer.statement import DIALECT, parse_question
 from discreet.answer.tables import ReadOptions, open_catalog
 from discreet.answer.unexpected_errors import hide_unexpected_errors, pad_duration
+from discreet.answer.weighting import weigh_question
 from discreet.dp.accounting.exact import ExactNumber, to_fraction
 from discreet.dp.ledger.ledger import Ledger
 from discreet.dp.ledger.records import Reservation
 from discreet.dp.noise import system_noise
 from discreet.engines.duckdb import DuckDB
 from discreet.engines.engine import ArrowSchema
-from discreet.errors import (
-    DiscreetError,
-    EngineFailed,
-    InvalidQuestion,
-    WrongUsage,
-)
+from discreet.errors import DiscreetError, EngineFailed, InvalidQuestion, WrongUsage
 from discreet.policy.load import load_policy
 from discreet.policy.model import Policy
 
@@ -107,6 +103,7 @@ def open_curator(  # noqa: PLR0913 -- the flags of the command
     except BaseException:
         opened_ledger.close()
         raise
+    place = RegistrableSource(source, table, reading) if isinstance(source, (str, Path)) else None
     return Curator(
         catalog,
         engine,
@@ -115,9 +112,7 @@ def open_curator(  # noqa: PLR0913 -- the flags of the command
         analyst=analyst,
         quantum=quantum,
         clock=clock,
-        opened_from=RegistrableSource(source, table, reading)
-        if isinstance(source, (str, Path))
-        else None,
+        opened_from=place,
     )
 
 
@@ -142,8 +137,7 @@ class Curator:
         most_rows: int | None = None,
         opened_from: RegistrableSource | None = None,
     ) -> None:
-        self._opened_from = opened_from
-        self._most_rows = most_rows  # of an answer
+        self._opened_from, self._most_rows = opened_from, most_rows
         self.catalog, self.engine, self.ledger = catalog, engine, ledger
         self.policy, self.analyst = policy, analyst
         self._quantum, self._clock = quantum, clock
@@ -173,7 +167,7 @@ class Curator:
         self._home.close()
         self.engine.close()
 
-    def ask(
+    def ask(  # noqa: PLR0913 -- the flags of the command
         self,
         question: str,
         *,
@@ -182,6 +176,7 @@ class Curator:
         noise: Noise | None = None,
         confidence: float = 0.95,
         consistent: bool = False,
+        weighted: bool = False,
         cut_share: ExactNumber = str(float(CUT_SHARE)),
         stop: CancelToken | None = None,
     ) -> Answer:
@@ -196,6 +191,7 @@ class Curator:
             noise: `laplace` or `gaussian`; by default the one with the smaller error.
             confidence: The confidence level of intervals.
             consistent: No negative counts.
+            weighted: Each row counts as its sampling weight: answers estimate the population.
             cut_share: The share of epsilon that measures how many rows the limits cut off; 0: none.
             stop: Ends it from another thread.
 
@@ -212,6 +208,7 @@ class Curator:
         """
         stop = stop or CancelToken()
         with pad_duration(self._quantum):
+            question = weigh_question(question, self.catalog, self._lock) if weighted else question
             plan, text = self.plan(
                 question, epsilon=epsilon, delta=delta, noise=noise, cut_share=cut_share
             )
@@ -395,7 +392,7 @@ class Curator:
         with self._home_lock:
             return finish.answer_column_types(plan.question, self._home)
 
-    def explain(
+    def explain(  # noqa: PLR0913 -- the flags of the command
         self,
         question: str,
         *,
@@ -404,6 +401,7 @@ class Curator:
         noise: Noise | None = None,
         cut_share: ExactNumber = str(float(CUT_SHARE)),
         confidence: float = 0.95,
+        weighted: bool = False,
         size: int = 1000,
         within: ExactNumber | None = None,
     ) -> Explanation:
@@ -416,6 +414,7 @@ class Curator:
             noise: `laplace` or `gaussian`; by default the one with the smaller error.
             cut_share: The share of epsilon for measuring how many rows the limits cut off; 0: none.
             confidence: The confidence level of intervals.
+            weighted: Each row counts as its sampling weight.
             size: The rows that a group is taken to have.
             within: Also say what epsilon this relative error would need, such as 0.05.
 
@@ -426,6 +425,7 @@ class Curator:
         ('count', 1.4)
         """
         finish.require_confidence(confidence)
+        question = weigh_question(question, self.catalog, self._lock) if weighted else question
         plan, text = self.plan(
             question, epsilon=epsilon, delta=delta, noise=noise, cut_share=cut_share
         )

@@ -39,6 +39,7 @@ def command(
     noise: Any,
     cut_share: str,
     confidence: float,
+    weighted: bool,
     consistent: bool,
     dry_run: bool,
     as_json: bool,
@@ -61,6 +62,7 @@ def command(
                 noise=noise,
                 cut_share=cut_share,
                 confidence=confidence,
+                weighted=weighted,
             )
             show_explanation(explained, as_json=as_json)
             return
@@ -73,6 +75,7 @@ def command(
                 noise=noise,
                 confidence=confidence,
                 consistent=consistent,
+                weighted=weighted,
                 cut_share=cut_share,
             )
     if as_json:

@@ -101,6 +101,11 @@ question_options = options.combine_options(
         show_default=True,
         help="The confidence level of intervals.",
     ),
+    click.option(
+        "--weighted",
+        is_flag=True,
+        help="Each row counts as its sampling weight: the answer estimates the population.",
+    ),
     options.reading_options,
     options.json_option,
 )

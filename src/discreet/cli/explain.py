@@ -69,6 +69,7 @@ def command(
     within: Fraction | None,
     size: int,
     confidence: float,
+    weighted: bool,
     as_json: bool,
     **choices: Any,
 ) -> None:
@@ -84,6 +85,7 @@ def command(
             noise=noise,
             cut_share=cut_share,
             confidence=confidence,
+            weighted=weighted,
             size=size,
             within=within,
         )

@@ -259,3 +259,43 @@ def test_a_column_is_planned_as_the_kind_that_the_policy_declares(
             session.prepare(statement)
     else:
         assert session.prepare(statement).fields is not None
+
+
+SURVEY = """
+tables:
+  survey:
+    source: survey.csv
+    unit: row
+    budget: {epsilon: 8}
+    columns:
+      age: {role: quasi-identifier, kind: integer, bounds: [0, 120]}
+      w: {role: weight, kind: number, bounds: [0, 50]}
+"""
+
+
+def test_a_session_weighs_rows_and_a_masked_weight_is_in_no_answer(open_server, connect, tmp_path):
+    rows = [f"{20 + number % 50},{10 + number % 30}.5" for number in range(400)]
+    (tmp_path / "survey.csv").write_text("\n".join(["age,w", *rows]))
+    (tmp_path / "policy.yaml").write_text(SURVEY)
+    server = open_server(policy=tmp_path / "policy.yaml", epsilon="2")
+    admin = connect(server)
+    admin.run("CREATE USER ann; GRANT AGGREGATE ON survey TO ann WITH BUDGET (EPSILON 8)")
+    ann = connect(server, "ann")
+    question = "SELECT count(*) FROM survey"
+    ((plain,),) = ann.rows(question)
+    ann.run("SET discreet.weighted = on")
+    ((weighed,),) = ann.rows(question)
+    assert float(plain) == pytest.approx(400, abs=40)
+    assert float(weighed) == pytest.approx(9_900, abs=1_000)
+    with pytest.raises(DiscreetError, match="has no weighted answer"):
+        ann.run("SELECT max(age) FROM survey")
+    admin.run("CREATE MASK hidden ON survey (w) TO ann USING (1)")
+    with pytest.raises(Exception, match=r"denied|no column|refused"):
+        ann.run("SELECT sum(age) FROM survey")
+    ann.run("SET discreet.weighted = off")
+    assert ann.rows("SELECT sum(age) FROM survey")
+
+
+def test_a_switch_is_on_or_off(ann):
+    with pytest.raises(StatementFailed, match=r"discreet\.weighted"):
+        ann.run("SET discreet.weighted = maybe")

@@ -17,6 +17,7 @@ from discreet.answer.catalog import Catalog, CatalogTable
 from discreet.answer.curator import Curator
 from discreet.answer.plan import Noise, Plan
 from discreet.answer.statement import DIALECT
+from discreet.answer.weighting import weigh_query
 from discreet.answer.wording import describe_price, format_amounts, format_share, format_short
 from discreet.dp.ledger.ledger import Ledger
 from discreet.engines.databases.database import Database, ResultField
@@ -110,6 +111,9 @@ class PrivateAnswers:
         for relation in private:
             self._require_askable(relation)
             require_all_rows(authority, subject, relation)
+        if variables.get("discreet.weighted") == "on":
+            # Before it is decided what the sender may see: the weight is one of the columns.
+            query = self._weigh(query, relations)
         hidden = tuple(masked_columns(authority, subject.role, one) for one in relations)
         require_seen(query, relations, hidden)
         epsilon = variables.get("discreet.epsilon")
@@ -134,6 +138,15 @@ class PrivateAnswers:
             float(variables.get("discreet.confidence")),
             variables.get("discreet.cut_share"),
         )
+
+    def _weigh(self, query: exp.Query, relations: Sequence[Relation]) -> exp.Query:
+        policies = {relation.name: self._policy_table(relation) for relation in relations}
+
+        def weight_of(name: str) -> str | None:
+            policy = policies.get(name)
+            return policy.weight if policy else None
+
+        return weigh_query(query, weight_of)
 
     def check_allowance(self, relation: Relation, allowance: Allowance) -> None:
         """Refuse to grant a role more than the table's total budget.

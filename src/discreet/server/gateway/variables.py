@@ -46,6 +46,7 @@ DEFAULTS: Mapping[str, str] = {
     "discreet.epsilon": "",
     "discreet.lenient": "off",
     "discreet.noise": "",
+    "discreet.weighted": "off",
 }
 _FIXED = {
     *("integer_datetimes", "max_identifier_length"),
@@ -309,6 +310,7 @@ _CHECKS: Mapping[str, Callable[[str, str], str]] = {
     "discreet.epsilon": _check_amount,
     "discreet.lenient": _check_switch,
     "discreet.noise": _check_one_of("", "laplace", "gaussian"),
+    "discreet.weighted": _check_switch,
     "default_transaction_deferrable": _check_switch,
     "default_transaction_read_only": _check_switch,
     "idle_in_transaction_session_timeout": _check_duration,
