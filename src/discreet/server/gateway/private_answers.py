@@ -113,7 +113,7 @@ class PrivateAnswers:
             require_all_rows(authority, subject, relation)
         if variables.get("discreet.weighted") == "on":
             # Before it is decided what the sender may see: the weight is one of the columns.
-            query = self._weigh(query, relations)
+            query = self._weigh_relations(query, relations)
         hidden = tuple(masked_columns(authority, subject.role, one) for one in relations)
         require_seen(query, relations, hidden)
         epsilon = variables.get("discreet.epsilon")
@@ -139,7 +139,7 @@ class PrivateAnswers:
             variables.get("discreet.cut_share"),
         )
 
-    def _weigh(self, query: exp.Query, relations: Sequence[Relation]) -> exp.Query:
+    def _weigh_relations(self, query: exp.Query, relations: Sequence[Relation]) -> exp.Query:
         policies = {relation.name: self._policy_table(relation) for relation in relations}
 
         def weight_of(name: str) -> str | None:
