@@ -153,6 +153,24 @@ def test_a_broken_package_is_named_and_breaks_nothing_else(install):
     assert ATTACKS.get("linkage").name == "linkage"
 
 
+def test_a_package_that_ends_the_program_when_it_is_imported_is_named(install):
+    install("broken", "raise SystemExit(0)", guessing="broken:SPEC")
+    assert "raised SystemExit" in ATTACKS.broken()["guessing"]
+
+
+@pytest.mark.parametrize("points", [b"[discreet.attacks]\nno entry point\n", b"\xff\xfe["])
+def test_a_package_with_damaged_metadata_breaks_nothing_else(
+    install, tmp_path: Path, points: bytes
+):
+    install("sound", SOUND, rounding="sound:SPEC")
+    install("damaged", "", guessing="damaged:SPEC")
+    (path,) = tmp_path.rglob("damaged*.dist-info/entry_points.txt")
+    path.write_bytes(points)
+    assert "rounding" in ATTACKS
+    assert "guessing" not in ATTACKS
+    assert ATTACKS.get("rounding").name == "rounding"
+
+
 def test_what_is_not_a_specification_of_that_name_is_refused(install):
     install("sound", SOUND, rounding="sound:OTHER")
     with pytest.raises(BrokenExtension, match="no AttackSpec called 'rounding'"):

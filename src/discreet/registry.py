@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import import_module
-from importlib.metadata import EntryPoint, entry_points
+from importlib.metadata import Distribution, EntryPoint, distributions
 from importlib.util import find_spec
 from pathlib import Path
 from pkgutil import iter_modules
@@ -459,7 +459,7 @@ class ExtensionRegistry(Generic[Spec]):
         )
         try:
             spec = point.load()
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             reason = f"{start}: importing {point.value} raised {type(error).__name__}."
             raise BrokenExtension(f"{reason} Update or uninstall the package.") from error
         if not isinstance(spec, self.kind) or spec.name != point.name:
@@ -482,9 +482,27 @@ class ExtensionRegistry(Generic[Spec]):
 def _find_entry_points(group: str) -> Mapping[str, tuple[EntryPoint, ...]]:
     """Return the entry points of a group by name; a package that is installed twice counts once."""
     found: dict[str, dict[tuple[str, str], EntryPoint]] = {}
-    for point in entry_points(group=group):
-        found.setdefault(point.name, {})[_package_name(point), point.value] = point
+    # What comes first on the path is what an import finds.
+    packages = {_distribution_name(one): one for one in reversed(list(distributions()))}
+    for package in packages.values():
+        for point in _read_entry_points(package, group):
+            found.setdefault(point.name, {})[_package_name(point), point.value] = point
     return {name: tuple(points.values()) for name, points in found.items()}
+
+
+def _distribution_name(package: Distribution) -> str:
+    try:
+        return str(package.metadata["Name"]).lower().replace("_", "-")
+    except Exception:  # noqa: BLE001 -- metadata that another program damaged raise anything
+        return ""
+
+
+def _read_entry_points(package: Distribution, group: str) -> list[EntryPoint]:
+    """Return the entry points of one package; one whose metadata cannot be read offers none."""
+    try:
+        return [point for point in package.entry_points if point.group == group]
+    except Exception:  # noqa: BLE001 -- metadata that another program damaged raise anything
+        return []
 
 
 def _package_name(point: EntryPoint) -> str:
