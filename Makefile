@@ -42,8 +42,9 @@ system: # what the tests need from Debian: Java for Spark, a browser for reports
 test: setup system ## format, lint, layers, types, all tests, examples of the documentation
 	$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup $(ARGS)
 
-soak: setup system ## all tests, those that take long too, with many more examples
-	DISCREET_EXAMPLES=thorough DISCREET_FUZZ=100000 DISCREET_QUERIES=400 DISCREET_SOAK=20 \
+# Ten times as many examples as `make test` draws, and what is marked `soak`: hours, not days.
+soak: setup system ## all tests, those that take long too, with ten times as many examples
+	DISCREET_EXAMPLES=thorough DISCREET_FUZZ=20000 DISCREET_QUERIES=200 DISCREET_SOAK=10 \
 	  $(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup --soak $(ARGS)
 
 check: setup ## all tests, with the coverage of each module

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 # Tests share machines: a slow example is no failure.
 settings.register_profile("discreet", deadline=None, max_examples=50)
-settings.register_profile("thorough", deadline=None, max_examples=2000)
+settings.register_profile("thorough", deadline=None, max_examples=500)
 settings.load_profile(os.environ.get("DISCREET_EXAMPLES", "discreet"))
 
 

@@ -60,17 +60,17 @@ def test_every_planted_fault_is_found() -> None:
 
 
 @pytest.mark.soak
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 def test_no_one_is_distinguished_by_who_may_only_ask_many_servers(seed: int) -> None:
     assert [examine(100 * (seed + 1) + number)[1] for number in range(25)] == [[]] * 25
 
 
 @pytest.mark.soak
 @pytest.mark.postgres
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(3))
 def test_no_one_is_distinguished_in_many_databases(postgres_url: str, seed: int) -> None:
     forms = (*FORMS, "postgresql")
     tally = explore(
-        forms, seed=1000 * (seed + 1), goes_on=lambda made: made < 20 * len(forms), url=postgres_url
+        forms, seed=1000 * (seed + 1), goes_on=lambda made: made < 12 * len(forms), url=postgres_url
     )
     assert tally.findings == []
