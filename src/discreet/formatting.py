@@ -3,12 +3,27 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 
 
 def format_count(number: int, one: str, many: str) -> str:
     """Return a number with what it counts: `1 person`, `2,000 people`."""
     return f"{number:,} {one if number == 1 else many}"
+
+
+_YEAR = re.compile(
+    r"(?:^|[^a-z])(?:years?|yr|jahr|annee|année|anno|año|rok|jaar|år)(?:$|[^a-z])|year$"
+)
+
+
+def is_year(name: str, value: float) -> bool:
+    """Whether a number is a year by the name of its column: years have no thousands separator.
+
+    >>> is_year("birth_year", 1965), is_year("year of diagnosis", 2021.5), is_year("salary", 2021)
+    (True, True, False)
+    """
+    return 1000 <= abs(value) < 10_000 and bool(_YEAR.search(name.lower()))
 
 
 def join_names(names: Sequence[str]) -> str:

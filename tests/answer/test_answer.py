@@ -47,6 +47,19 @@ def test_rows_come_out_as_any_kind_of_frame(curator: Curator):
     assert pa.table(result).column_names == ["sex", "n", "a"]
 
 
+def test_frames_have_a_column_of_errors_beside_each_noisy_one(curator: Curator):
+    result = curator.ask(QUESTION, epsilon=1)
+    half = [(row[1].high - row[1].low) / 2 for row in result.error]
+    for frame in (result.to_pandas(), result.to_polars()):
+        assert list(frame.columns) == ["sex", "n", "n_error", "a", "a_error"]
+        assert list(frame["n_error"]) == half
+
+
+def test_a_column_of_errors_takes_no_name_of_the_question(curator: Curator):
+    result = curator.ask(QUESTION.replace("AS a", "AS n_error"), epsilon=1)
+    assert list(result.to_pandas().columns) == ["sex", "n", "n_error_", "n_error", "n_error_error"]
+
+
 def test_keys_have_no_error_and_numbers_have_one(curator: Curator):
     result = curator.ask(QUESTION, epsilon=1)
     (sex, count, mean), _ = result.error

@@ -58,7 +58,22 @@ def people() -> Any:
 )
 def test_a_cell_shows_no_digits_that_its_error_makes_meaningless(value, half, shown):
     error = None if half is None else CellError(half / 2, value - half, value + half)
-    assert ask._format_cells([value], [error], [False]) == [shown]  # pyright: ignore[reportPrivateUsage]
+    cells = ask._format_cells(["n"], [value], [error], [True])  # pyright: ignore[reportPrivateUsage]
+    assert cells[0] == shown
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "known", "shown"),
+    [
+        ("year", 2021, False, "2021"),
+        ("zip", 10115, False, "10115"),
+        ("birth_year", 1965, True, "1965"),
+    ],
+)
+def test_years_and_keys_have_no_thousands_separator(name, value, known, shown):
+    error = CellError(1.0, value - 2, value + 2) if known else None
+    cells = ask._format_cells([name], [value], [error], [known])  # pyright: ignore[reportPrivateUsage]
+    assert cells[0] == shown
 
 
 def test_numbers_that_are_none_do_not_stop_the_output():

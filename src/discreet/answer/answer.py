@@ -92,26 +92,29 @@ class Answer(Result):
         return {**to_plain_data(cells), **super().to_dict()}
 
     def to_arrow(self) -> ArrowTable:
-        """Return the rows as an Arrow table."""
+        """Return the rows as an Arrow table, without errors; `with_errors()` has them."""
         return self._table
 
     def to_pandas(self) -> Any:
-        """Return the rows as a pandas frame."""
-        return to_pandas_frame(self._table)
+        """Return the rows as a pandas frame, with a column `…_error` beside each noisy one."""
+        return to_pandas_frame(self.with_errors())
 
     def to_polars(self) -> Any:
-        """Return the rows as a polars frame."""
-        return to_polars_frame(self._table)
+        """Return the rows as a polars frame, with a column `…_error` beside each noisy one."""
+        return to_polars_frame(self.with_errors())
 
     def with_errors(self) -> ArrowTable:
-        """Return the rows with a column `…_error` beside each noisy one: how far off it may be."""
+        """Return the rows with a column `…_error` beside each noisy one: how far off it may be.
+
+        Where the question has a column of that name, an underscore is appended.
+        """
         names, columns = list[str](), list[Any]()
         for index, name in enumerate(self.columns):
             names.append(name)
             columns.append(self._table.column(index))
             errors = [row[index] for row in self.error]
             if any(error is not None for error in errors):
-                names.append(f"{name}_error")
+                names.append(_unused_name(f"{name}_error", {*self.columns, *names}))
                 columns.append(pa.array([_half_width(error) for error in errors], pa.float64()))
         return pa.Table.from_arrays(columns, names=names)
 
@@ -184,6 +187,10 @@ def _error_interval(
         # The noise is an integer: an interval of ±2.9 holds no more values than one of ±2.
         low, high = float(floor(low)), float(ceil(high))
     return CellError(error, low if least is None else max(low, least), high)
+
+
+def _unused_name(name: str, used: set[str]) -> str:
+    return name if name not in used else _unused_name(f"{name}_", used)
 
 
 def _half_width(error: CellError | None) -> float | None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from math import isinf, isnan
-from typing import TYPE_CHECKING
+from math import floor, isfinite, isinf, isnan, log10
+from typing import TYPE_CHECKING, Any
+
+from discreet.formatting import is_year
 
 if TYPE_CHECKING:
     from discreet.answer.explain import Explanation
@@ -24,6 +26,36 @@ def format_short(value: float | None) -> str:
     if abs(value) >= 1000:
         return f"{value:,.1f}"
     return f"{value:.4g}".replace("e-0", "e-").replace("e+0", "e+")
+
+
+def format_answer_cell(name: str, value: Any, half: float | None) -> str:
+    """Return a noisy cell of column `name`; of a real number no digits that its error makes meaningless.
+
+    >>> format_answer_cell("people", 12345, 3.0), format_answer_cell("pay", 2021.26, 12.5), format_answer_cell("year", 2021, 2)
+    ('12,345', '2,021.3', '2021')
+    """
+    if value is None or isinstance(value, bool) or not isinstance(value, (int, float)):
+        return "–" if value is None else str(value)
+    text = format_short(value)
+    if (
+        half is not None
+        and isfinite(half)
+        and half > 0
+        and isfinite(value)
+        and not isinstance(value, int)
+    ):
+        digits = 2 - floor(log10(half))
+        text = f"{round(value, digits):,.{max(digits, 0)}f}"
+    return text.replace(",", "") if is_year(name, value) else text
+
+
+def format_key(name: str, value: Any) -> str:
+    """Return an exact cell, such as a key: it is a label, and an integer has no separators.
+
+    >>> format_key("year", 2021), format_key("zip", 10115), format_key("x", 0.5), format_key("x", None)
+    ('2021', '10115', '0.5', '–')
+    """
+    return str(value) if isinstance(value, int) else format_answer_cell(name, value, None)
 
 
 def format_amounts(epsilon: float, delta: float) -> str:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from math import floor, isfinite, log10
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from discreet.answer.wording import format_answer_cell, format_key
 from discreet.cli import curator_options, options, output
 
 if TYPE_CHECKING:
@@ -94,7 +95,8 @@ def _print(answer: Answer) -> None:
     for name, known in zip(answer.columns, has_error, strict=True):
         header += [name, "±"] if known else [name]
     lines = [
-        _format_cells(values, mine, has_error) for values, mine in zip(rows, errors, strict=True)
+        _format_cells(answer.columns, values, mine, has_error)
+        for values, mine in zip(rows, errors, strict=True)
     ]
     title = "Answer"
     if any(has_error):
@@ -113,31 +115,18 @@ def _print(answer: Answer) -> None:
 
 
 def _format_cells(
-    values: list[Any], errors: list[CellError | None], has_error: list[bool]
+    names: Sequence[str],
+    values: list[Any],
+    errors: list[CellError | None],
+    has_error: list[bool],
 ) -> list[str]:
     cells: list[str] = []
-    for value, error, known in zip(values, errors, has_error, strict=True):
+    for name, value, error, known in zip(names, values, errors, has_error, strict=True):
         half = None if error is None else error.high - value
-        cells.append(_format_cell(value, half))
+        cells.append(format_answer_cell(name, value, half) if known else format_key(name, value))
         if known:
             cells.append("" if half is None else curator_options.format_short(float(f"{half:.3g}")))
     return cells
-
-
-def _format_cell(value: Any, half: float | None) -> str:
-    """Return a value; of a real number no digits that its error makes meaningless."""
-    if value is None:
-        return "–"
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
-        return str(value)
-    if half is None or not isfinite(half) or half <= 0 or isinstance(value, int):
-        return curator_options.format_short(value)
-    digits = 2 - floor(log10(half))
-    return (
-        f"{round(value, digits):,.{max(digits, 0)}f}"
-        if isfinite(value)
-        else curator_options.format_short(value)
-    )
 
 
 def _text_columns(rows: list[list[Any]], has_error: list[bool]) -> set[int]:

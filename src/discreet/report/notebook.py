@@ -7,7 +7,14 @@ from collections.abc import Callable, Mapping, Sequence
 from math import isfinite
 from typing import TYPE_CHECKING, Any
 
-from discreet.answer.wording import describe_price, format_amounts, format_share, format_short
+from discreet.answer.wording import (
+    describe_price,
+    format_amounts,
+    format_answer_cell,
+    format_key,
+    format_share,
+    format_short,
+)
 from discreet.formatting import format_percent
 from discreet.report.notebook_html import (
     BarRow,
@@ -283,7 +290,10 @@ def _answer_card(found: Answer) -> Card:
     noisy = [any(row[index] is not None for row in errors) for index in range(len(found.columns))]
     table = TextTable(
         "Answer",
-        [tuple(map(_answer_cell, values, mine)) for values, mine in zip(rows, errors, strict=True)],
+        [
+            tuple(map(_answer_cell, found.columns, values, mine))
+            for values, mine in zip(rows, errors, strict=True)
+        ],
         header=found.columns,
     )
     spent = "nothing: this question was answered before"
@@ -300,8 +310,11 @@ def _answer_card(found: Answer) -> Card:
     )
 
 
-def _answer_cell(value: Any, error: CellError | None) -> str:
-    return str(value) if error is None else f"{value:,.6g} ± {error.high - value:,.3g}"
+def _answer_cell(name: str, value: Any, error: CellError | None) -> str:
+    if error is None:
+        return format_key(name, value)
+    half = error.high - value
+    return f"{format_answer_cell(name, value, half)} ± {format_short(float(f'{half:.3g}'))}"
 
 
 def _answer_chart(found: Answer, index: int) -> Chart:
@@ -314,7 +327,7 @@ def _answer_chart(found: Answer, index: int) -> Chart:
             error.low,
             float(values[index]),
             error.high,
-            _answer_cell(values[index], error),
+            _answer_cell(found.columns[index], values[index], error),
         )
         for values, row in zip(found.rows, errors, strict=True)
         if (error := row[index]) is not None and isfinite(error.low) and isfinite(error.high)
