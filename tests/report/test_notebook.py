@@ -44,7 +44,7 @@ def test_the_verdict_comes_first_and_criteria_are_judged_in_words(found: Assessm
 
 
 def test_no_cell_is_shown(found: Assessment):
-    assert "CELL_" in str(found)
+    assert "CELL_" in str(found.to_dict())
     assert "CELL_" not in found._repr_html_()
 
 
