@@ -7,24 +7,32 @@ from collections.abc import Collection, Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
-from discreet.measure.text import lexicon
-from discreet.measure.text.person_names import fold_accents
+from discreet.measure.profile.person_names import fold_accents
+from discreet.measure.text import languages, lexicon
 
 # A letter that is no lower-case ASCII letter begins it; marks and inner apostrophes and hyphens
 # belong to it. The look behind comes after the first sign, so that the search can skip prose.
-_CAPITAL = re.compile(r"[^\W\d_a-z](?<!\w.)(?:[\w\u0300-\u036f]|['’\u2011-](?=[^\W\d_]))*+")
+_CAPITAL = re.compile(r"[^\W\d_a-zß-öø-ÿ](?<!\w.)(?:[\w\u0300-\u036f]|['’\u2011-](?=[^\W\d_]))*+")
 _PARTS = re.compile(r"[^\W\d_]+")
+_CONTRACTION = re.compile(r"['’](?:m|t|ll|ve|re|d)\Z", re.IGNORECASE)
 _POSSESSIVE = re.compile(r"['’][sS]?\Z|(?<=[sS])['’]\Z")
 _PARTICLE = re.compile(
-    r"[ \u00a0](?:(?:de|van|der|den|von|la|las|los|del|della|da|di|do|dos|bin|ibn|al|el|y|e|le|du|ten|ter|zu|zur|af|av)[ \u00a0]){1,3}\Z"
-    r"|[ ](?:d|o|l|dell)['’]\Z",
+    r"[ \u00a0](?:(?:de|van|der|den|von|vom|la|las|los|del|della|da|das|di|do|dos|bin|ibn|al|el|y|e|i|le|du|des|ten|ter|zu|zum|zur|af|av|het|op|und)[ \u00a0]){1,3}\Z"
+    r"|[ ](?:d|o|l|dell|dall|t|s)['’]\Z",
     re.IGNORECASE,
 )
 _TITLE_WORDS = """
-dr drs mr mrs ms mx prof rev hon sgt lt capt col maj herr frau senor senora sra
-monsieur madame mme mlle dra
+dr drs mr mrs ms mx prof rev hon sgt lt capt col maj pr univ mag dipl ing lic
 """
-_TITLES = frozenset(_TITLE_WORDS.split())
+_TITLES = frozenset(_TITLE_WORDS.split()) | frozenset(
+    fold_accents(title) for title in languages.TITLES.split()
+)
+_SPANISH_TITLES = frozenset(("don", "dona"))  # a given name in other languages
+# What may stand between a title and the name: `Dr. med. Koch`.
+_AFTER_TITLE = re.compile(
+    r"\.?[ \u00a0]{0,2}(?:(?:med|rer|nat|dent|phil|habil|vet|jur|sc|univ|h|c)\.[ \u00a0]?){0,4}"
+)
+_LONGEST_TITLE_GAP = 24
 
 
 class WordKind:
@@ -39,6 +47,7 @@ class WordKind:
     UPPER = 64
     UNKNOWN = 128
     OWN = 256
+    TITLED = 512  # right after a title or a label such as `Name:`
     NAME = GIVEN | FAMILY | OWN
 
 
@@ -65,8 +74,8 @@ class CapitalizedWord(NamedTuple):
 
 
 @lru_cache(maxsize=65536)
-def classify_word(word: str) -> int:
-    """Return what the lists know of a capitalized word.
+def classify_word(word: str, language: str = "en") -> int:
+    """Return what the lists know of a capitalized word in a text of some language.
 
     >>> classify_word("Rose") == WordKind.GIVEN | WordKind.FAMILY | WordKind.ORDINARY
     True
@@ -74,30 +83,36 @@ def classify_word(word: str) -> int:
     plain = fold_accents(word)
     if len(plain) == 1:
         return WordKind.INITIAL
-    if plain in _TITLES and not word.isupper():
+    if _is_title(plain, language) and not word.isupper():
         return WordKind.TITLE
-    if any(sign.isdigit() or sign == "_" for sign in word):
+    if any(sign.isdigit() or sign == "_" for sign in word) or _CONTRACTION.search(word):
         return 0
     kind = WordKind.UPPER if word.isupper() else 0
     parts = [plain.replace("'", "").replace("’", ""), *_PARTS.findall(plain)]
     kind |= WordKind.GIVEN if any(part in lexicon.given_names() for part in parts) else 0
     kind |= WordKind.FAMILY if any(part in lexicon.family_names() for part in parts) else 0
     kind |= WordKind.EPONYM if any(part in lexicon.eponyms() for part in parts) else 0
-    if all(lexicon.is_ordinary(part) for part in parts[1:]):
+    if all(lexicon.is_ordinary(part, language) for part in parts[1:]):
         kind |= WordKind.ORDINARY
     if not kind & (WordKind.NAME | WordKind.ORDINARY) and word[0].isupper():
         kind |= WordKind.UNKNOWN
     return kind
 
 
-def find_words(text: str, own: Collection[str]) -> Iterator[CapitalizedWord]:
+def _is_title(plain: str, language: str) -> bool:
+    return plain in _TITLES and (language in ("", "es") or plain not in _SPANISH_TITLES)
+
+
+def find_words(text: str, own: Collection[str], language: str) -> Iterator[CapitalizedWord]:
     """Return the capitalized words of a text; `own` are the words of the table's name columns."""
     for found in _CAPITAL.finditer(text):
         word = found[0]
         ending = _POSSESSIVE.search(word)
         if ending:
             word = word[: ending.start()]
-        kind = classify_word(word)
+        kind = classify_word(word, language)
+        if word == "I" and text[found.end() : found.end() + 1] != ".":
+            kind = 0  # the pronoun
         if own and is_own(word, own):
             kind |= WordKind.OWN
         yield CapitalizedWord(found.start(), found.start() + len(word), kind, ending is not None)
@@ -114,21 +129,20 @@ def is_own(word: str, own: Collection[str]) -> bool:
     return "".join(parts) in own or any(len(part) > 1 and part in own for part in parts)
 
 
-def _reclassify_titled(text: str, word: CapitalizedWord) -> CapitalizedWord:
-    """Return a word after a title as unknown if only its ending makes it an everyday word."""
-    written = text[word.start : word.end]
-    if not written.istitle() or lexicon.is_listed(fold_accents(written)):
-        return word
-    return CapitalizedWord(word.start, word.end, WordKind.UNKNOWN, word.possessive)
+_NAME_LABEL = re.compile(
+    r"\b(?:names?|nom|nombre|apellidos?|nachname|vorname|prénom|surname)[ \u00a0]?: {0,6}\Z", re.IGNORECASE
+)
+_CAPITAL_PARTICLES = frozenset("DE DU DES DEL LA LAS LOS VAN DER DEN VON ZU DA DI DO DOS".split())
 
 
-def find_runs(text: str, own: Collection[str]) -> Iterator[list[CapitalizedWord]]:
+def find_runs(text: str, own: Collection[str], language: str) -> Iterator[list[CapitalizedWord]]:
     """Return runs of words that may form one name: neighbors, with initials and particles between."""
     run: list[CapitalizedWord] = []
-    title_end = -9
-    for found in find_words(text, own):
-        is_titled = 0 < found.start - title_end < 4 and not found.may_be_name
-        word = _reclassify_titled(text, found) if is_titled else found
+    title_end = -_LONGEST_TITLE_GAP
+    for found in find_words(text, own, language):
+        if run and run[-1].kind & WordKind.UPPER and text[found.start : found.end] in _CAPITAL_PARTICLES:
+            continue
+        word = _reclassify_word(text, found, run, title_end)
         if not word.may_be_name or word.kind & WordKind.TITLE:
             if run:
                 yield run
@@ -141,6 +155,41 @@ def find_runs(text: str, own: Collection[str]) -> Iterator[list[CapitalizedWord]
         run.append(word)
     if run:
         yield run
+
+
+def _reclassify_word(
+    text: str, word: CapitalizedWord, run: list[CapitalizedWord], title_end: int
+) -> CapitalizedWord:
+    """Return a word as part of a name if a title, a label or a given name right before it says so.
+
+    After `Mr.`, `Name:` and `Maria` an everyday word is a name, too.
+    """
+    if word.kind & WordKind.TITLE:
+        return word
+    gap = text[run[-1].end : word.start] if run else ""
+    if gap in (" ", "-") and (run[-1].kind & WordKind.TITLED or _is_given(run[-1])):
+        return word if word.may_be_name else _accept_word(text, word, 0)
+    is_titled = (
+        0 < word.start - title_end < _LONGEST_TITLE_GAP
+        and _AFTER_TITLE.fullmatch(text, title_end, word.start) is not None
+    ) or (
+        text[max(0, word.start - 2) : word.start].rstrip().endswith(":")
+        and _NAME_LABEL.search(text, max(0, word.start - 24), word.start) is not None
+    )
+    return _accept_word(text, word, WordKind.TITLED) if is_titled else word
+
+
+def _is_given(word: CapitalizedWord) -> bool:
+    return word.is_sure and bool(word.kind & WordKind.GIVEN) and not word.possessive
+
+
+def _accept_word(text: str, word: CapitalizedWord, mark: int) -> CapitalizedWord:
+    written = text[word.start : word.end]
+    if word.may_be_name:
+        return CapitalizedWord(word.start, word.end, word.kind | mark, word.possessive)
+    if not written[1:].islower() or word.end - word.start < 3:
+        return word
+    return CapitalizedWord(word.start, word.end, WordKind.UNKNOWN | mark, word.possessive)
 
 
 def _joins_run(text: str, run: list[CapitalizedWord], word: CapitalizedWord) -> bool:

@@ -45,29 +45,41 @@ _PHONE = re.compile(
     re.IGNORECASE,
 )
 _INTERNATIONAL = re.compile(
-    r"\+(?<!\w\+)(?=[\d ().-]{8,22})\d{1,3}(?:[ .-]{0,2}\(?\d{1,5}\)?){2,7}(?![\w])" + _EXTENSION,
+    r"\+(?<!\w\+)(?=[\d ()./–-]{8,24})\d{1,4}(?:[ ./–-]{0,3}\(?\d{1,9}\)?){1,8}(?:(?=x\d)|(?!\w))" + _EXTENSION,
     re.I,
 )
+# With the trunk prefix 0: `0316/83778353`, `(01632) 960868`, `08-33 74 06`, `03 23 28 30 38`.
 _NATIONAL = re.compile(
-    r"[(0](?<![\w./+-].)(?:(?<=0)|0)\d{1,4}\)?[ /-]{1,2}(?:\d{3,4}[ -]?\d{3,4}|\d{6,8}|\d{2}(?:[ .]\d{2}){3})(?!\d)"
+    r"[(0](?<![\w./+-].)(?:(?<=0)|0)\d{0,5}\)?(?:[ ./–-]{0,3}\(?\d{2,8}\)?){1,6}(?:(?=x\d)|(?!\w|[.,/-]\d))"
     + _EXTENSION,
     re.IGNORECASE,
+)
+# Without it: `612 34 56 78`, `664 158 683`, `74 7835-3374`, `1-786-907-3662`, `+1 (150) 889-9579`.
+_GROUPED = re.compile(
+    r"[1-9(](?<![\w./+,-].)(?:(?<=[1-9])|[1-9])(?:\d{2}\)?(?: \d{3} \d{3}| \d{2} \d{2} \d{2}|-\d{3}-\d{3}|\.\d{3}\.\d{3})|\d\)? \d{4,5}-\d{4}"
+    r"|\d{2}(?:\) ?|-|\.)\d{3}[-.]\d{4}|(?<=1)[-. ]\(?\d{3}\)?[-. ]{1,2}\d{3}[-. ]\d{4})(?:(?=x\d)|(?!\w)(?![.,/-]\d| ?(?:mg|ml|mcg|g|units?|IU|UI|cells|copies|euros?|€|\$)\b))"
+    + _EXTENSION,
+    re.IGNORECASE,
+)
+_DATE_SHAPE = re.compile(
+    r"\(?\d{1,2}([./-])\d{1,2}\1(?:\d{2}|\d{4})(?!\d)|\d{2}[./-]\d{4}\Z|\(?\d{2}\.\d{2}\.?(?= |\Z)"
 )
 _LOCAL = re.compile(
     r"\d(?<![\w./+-]\d)(?:\d{2}[-. –]\d{4}|\d{9}|\d{3,6})(?![\w]|[-./]\d)" + _EXTENSION, re.I
 )
 _CALL = re.compile(
-    r"(?:phone|telephone|tel|cell|cellphone|mobile|pager|paged|beeper|ph|call|called|callback|call back|dial|reach(?:ed)?"
+    r"(?:phone|telephone|telefon|telefono|teléfono|téléphone|tél|móvil|movil|celular|portable|mobil|handy|rufnummer|nummer|joindre|appeler|rappeler|llamar|au|al|unter|erreichbar|tel|cell|cellphone|mobile|pager|paged|beeper|ph|call|called|callback|call back|dial|reach(?:ed)?"
     r"|contact|text(?:ed)?|landline|hotline|home|work|fax|facsimile|ext|extension)(?:[ ]?\((?:home|work|cell|h|w|c|m)\))?"
-    r"(?: (?:number|no|line|back|him|her|them|us|me|the|his|my|office|clinic|nurse|on|at|is|was|to|or|#)){0,4}[ .:#-]{1,4}\Z",
+    r"(?: (?:number|no|line|nummer|número|numéro|der|le|el|es|est|ist|back|him|her|them|us|me|the|his|my|office|clinic|nurse|on|at|is|was|to|or|#)){0,4}[ .:#-]{1,4}\Z",
     re.IGNORECASE,
 )
 _STRONG_CALL = re.compile(
-    r"(?:phone|telephone|tel|cell|mobile|pager|beeper|ph|landline|hotline|fax|facsimile|ext|extension|call|dial)"
+    r"(?:phone|telephone|telefon|telefono|teléfono|téléphone|tél|móvil|celular|handy|rufnummer|tel|cell|mobile|pager|beeper|ph|landline|hotline|fax|facsimile|ext|extension|call|dial)"
     r"(?: (?:number|no|is|at|#)){0,2}[ .:#-]{1,4}\Z",
     re.IGNORECASE,
 )
 _CALL_WORDS = """
+telefon telefono teléfono téléphone tél móvil movil celular portable mobil handy rufnummer nummer joindre appeler rappeler llamar au al unter erreichbar número numéro
 phone telephone tel cell cellphone mobile pager paged beeper ph call called callback dial reach reached contact text texted
 landline hotline home work fax facsimile ext extension number no line back him her them us me the his my office clinic nurse
 on at is was to or
@@ -86,7 +98,7 @@ _CALL_ENDS = frozenset(_CALL_WORDS.split()) | {
     "m)",
 }
 _FAX = re.compile(
-    r"(?:fax|faxed|facsimile|telefax)(?: (?:number|no|is|was|at|to|#|it|them|results|records|sent|machine|line)){0,4}[ .:#)-]{0,4}\(?\Z",
+    r"(?:fax|faxed|facsimile|telefax|télécopie|telecopie)(?: (?:number|no|is|was|at|to|#|it|them|results|records|sent|machine|line)){0,4}[ .:#)-]{0,4}\(?\Z",
     re.I,
 )
 _FAX_AFTER = re.compile(r" ?\(?(?:fax|f)\)", re.IGNORECASE)
@@ -162,8 +174,12 @@ def _is_ipv6(address: str) -> bool:
 
 def find_phones(text: str) -> Iterator[TextSpan]:
     """Return telephone (D) and fax numbers (E); short ones only after a word such as `call`."""
-    for pattern in (_PHONE, _INTERNATIONAL, _NATIONAL):
+    for pattern in (_PHONE, _INTERNATIONAL, _GROUPED):
         for found in pattern.finditer(text):
+            yield _phone_span(text, *found.span())
+    for found in _NATIONAL.finditer(text):
+        digits = sum(sign.isdigit() for sign in found[0])
+        if 7 <= digits <= 21 and not _DATE_SHAPE.match(found[0]):
             yield _phone_span(text, *found.span())
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import lzma
 from functools import cache
 from importlib.resources import files
 
@@ -15,18 +16,40 @@ _WORD_ENDINGS = (
     "zine triptan mide ol-xl"
 )
 _ENDINGS = tuple(_WORD_ENDINGS.split())
+_ENDINGS_OF = {
+    "de": tuple(
+        "ung ungen heit heiten keit keiten schaft schaften tion tionen itat itaten ismus itis ose osen amie amien ie ien tik tiken tur "
+        "turen ienz ienzen tanz tanzen ektomie skopie graphie grafie logie loge login logen loginnen pathie plastik algie urie azol "
+        "pril olol statin sartan cillin mycin oxacin parin ige igen iges ische ischen isches liche lichen liches".split()
+    ),
+    "fr": tuple(
+        "tion tions ments emie pathie logie logue scopie graphie tomie ectomie algie urie ique iques isme".split()
+    ),
+    "es": tuple(
+        "cion ciones miento mientos itis osis emia patia logia logo loga scopia grafia tomia algia uria idad idades ismo mente".split()
+    ),
+}
+_FORMS = ("s", "es", "ed", "d", "ing", "ly", "er")
+_FORMS_OF = {"de": ("s", "es", "e", "en", "n", "er"), "fr": ("s", "e", "es"), "es": ("s", "es")}
+_LONGEST = 40  # longer than any word of these languages
+# Family names end with these words as often as nouns do.
+_NAME_HEADS = frozenset(
+    """mann wald stein feld burg baum haus hof bauer koch wirt brand berg kamp land markt horn kopf fuss fuß hammer see bach mond
+    kern wein herr herz vater bein wolf fisch garten ring schloss brot bund hand rand wand stadt graf holz ort huber heim wasser lust
+    bad tal dorf kirche kirchen brucke furt leben weiler moor winkel eck mark tor bruch grund blick""".split()
+)
 
 
 @cache
 def given_names() -> frozenset[str]:
     """Return common given names."""
-    return _read("given") | GIVEN_NAMES
+    return _read("given") | _read("census_given") | GIVEN_NAMES
 
 
 @cache
 def family_names() -> frozenset[str]:
     """Return common family names."""
-    return _read("family") | FAMILY_NAMES
+    return _read("family") | _read("census_family") | FAMILY_NAMES
 
 
 @cache
@@ -36,38 +59,86 @@ def eponyms() -> frozenset[str]:
 
 
 @cache
-def cities() -> frozenset[str]:
-    """Return larger towns, with blanks between their words."""
-    return frozenset(city.replace("_", " ") for city in _read("cities"))
+def towns() -> frozenset[str]:
+    """Return places of the world, with blanks between their words."""
+    packed = (files("discreet") / "data" / "text" / "towns.xz").read_bytes()
+    listed = lzma.decompress(packed).decode("utf-8").split("\n")
+    return frozenset(listed) | {city.replace("_", " ") for city in _read("cities")}
 
 
-def is_ordinary(word: str) -> bool:
+def is_ordinary(word: str, language: str = "en") -> bool:
     """Return whether a word in lower case is something other than a name.
 
     >>> is_ordinary("radiology"), is_ordinary("tablets"), is_ordinary("brzezicki")
     (True, True, False)
+    >>> is_ordinary("herzrhythmusstorung", "de"), is_ordinary("urlaubsreise", "de")
+    (True, True)
     """
-    if word in _ordinary_words():
+    if word in _ordinary_words(language):
         return True
-    if word in given_names() or word in family_names() or word in eponyms():
+    if word in given_names() or word in family_names() or word in eponyms() or word in towns():
         return False
-    return is_listed(word) or (len(word) > 6 and word.endswith(_ENDINGS))
+    if is_listed(word, language) or (len(word) > 6 and word.endswith(_ENDINGS)):
+        return True
+    endings = _ENDINGS_OF.get(language)
+    if endings is None:
+        return False
+    if len(word) > 6 and word.endswith(endings):
+        return True
+    return language == "de" and _ends_with_noun(word)
 
 
-def is_listed(word: str) -> bool:
+def is_listed(word: str, language: str = "en") -> bool:
     """Return whether the lists of everyday words have a word, or the word it comes from."""
-    words = _ordinary_words()
+    words = _ordinary_words(language)
     return word in words or any(
         word.endswith(ending) and word.removesuffix(ending) in words
-        for ending in ("s", "es", "ed", "d", "ing", "ly", "er")
+        for ending in (*_FORMS, *_FORMS_OF.get(language, ()))
+    )
+
+
+def _ends_with_noun(word: str) -> bool:
+    """Return whether a German word is a compound of a known noun, in the singular or the plural."""
+    nouns = _read("german")
+    forms = (word, *(word.removesuffix(ending) for ending in ("en", "es", "n", "e", "s")))
+    return len(word) <= _LONGEST and any(
+        form[cut:] in nouns and form[cut:] not in _NAME_HEADS
+        for form in forms
+        for cut in range(3, len(form) - 3)
     )
 
 
 @cache
-def _ordinary_words() -> frozenset[str]:
-    return _read("ordinary") | _read("terms")
+def everyday_words(language: str) -> frozenset[str]:
+    """Return the everyday words of one language, as texts write them in lower case."""
+    return _read(_LISTS.get(language, "ordinary"))
 
 
+def is_country(word: str) -> bool:
+    """Return whether a word names a country, a state or a people, or something else that no town is.
+
+    >>> is_country("brazil"), is_country("boston")
+    (True, False)
+    """
+    return word in _read("terms")
+
+
+@cache
+def _ordinary_words(language: str) -> frozenset[str]:
+    words = _read("ordinary") | _read("terms")
+    if language in _LISTS:
+        return words | _read(_LISTS[language])
+    if language:
+        return words
+    # The language is unknown: words of every language, unless they are names in another.
+    others = frozenset[str]().union(*(_read(name) for name in _LISTS.values()))
+    return words | (others - given_names() - family_names())
+
+
+_LISTS = {"de": "german", "fr": "french", "es": "spanish"}
+
+
+@cache
 def _read(name: str) -> frozenset[str]:
     lines = (files("discreet") / "data" / "text" / f"{name}.txt").read_text("utf-8").splitlines()
     return frozenset(word for line in lines if not line.startswith("#") for word in line.split())

@@ -6,7 +6,8 @@ import re
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
-from discreet.measure.text import lexicon
+from discreet.measure.profile.person_names import fold_accents
+from discreet.measure.text import languages, lexicon
 from discreet.measure.text.capitalized_words import (
     CapitalizedWord,
     WordKind,
@@ -15,7 +16,6 @@ from discreet.measure.text.capitalized_words import (
     is_own,
 )
 from discreet.measure.text.context import word_before
-from discreet.measure.text.person_names import fold_accents
 from discreet.measure.text.spans import TextSpan
 
 _RELATIVES = (
@@ -39,7 +39,7 @@ _BEFORE = re.compile(
     r"|staffed|discussed|spoke|speaking|talked|met|consulted|conferred|lives|living|lived|reviewed|conversation|call|visit|appointment|follow[ -]?up|f/u"
     r"|meeting|stays|staying|agree|agrees)(?: \w{2,12})? (?:by|with|to|from) {1,2}"
     r"|\b(?:brought|seeing|examined|accompanied|escorted|helped|admitted|referring|examining|evaluating|told|asked|called|contacted|paged|notified|informed|thanked?|per|saw|attn|dear|hi|hello|hey|named|alias|a\.?k\.?a\.?|n[ée]e|goes by|nicknamed"
-    r"|known as|name is|names are|thanks|regards|sincerely|signed|respectfully|cordially|cc|by|introduced|met|visited|phoned|texted|emailed|messaged"
+    r"|known as|call(?:s|ed)? me|name\?|name is|names are|thanks|regards|sincerely|signed|respectfully|cordially|cc|by|introduced|met|visited|phoned|texted|emailed|messaged"
     r"|reached|updated|ask|tell|call|contact|notify|page)[,:]?[ \n]{1,3}[\"“]?"
     rf"|\b(?:(?:{_RELATIVES}|{_ROLES}|name|full name|(?:first|last|middle|maiden|family|given)[ -]name|surname|contact|next of kin|nok|guarantor|subscriber|author|signed|from|to|re"
     r"|by|cc|attn|kin|emergency contact|legal guardian|informant|insured|member|dictator|signature|witness|examiner|consultant|operator|anesthesia)"
@@ -70,7 +70,7 @@ _STRICT = re.compile(
     r" (?:also |then |again )?(?:reports|reported|denies|denied|states|stated|says|said|lives|complains|complained|endorses|endorsed|admits to|admitted to"
     r"|feels|felt|tells|told|wants|wanted|agrees|agreed|refuses|refused|declines|declined|smokes|drinks|recalls|insists|asked|asks|thinks|believes|tolerated"
     r"|underwent|walked|slept|fell|ate|arrived|verbalized|ambulated|consented|was (?:seen|born|admitted|discharged|brought|advised|counseled|told|married)"
-    r"|called|phoned|and (?:his|her)|is (?:a|an) \d{1,3}|is (?:married|retired|widowed|single|divorced|doing|feeling|awake|alert))\b",
+    r"|called|phoned|presented|shouted|began|had given|spoke|wrote|married|moved|and (?:his|her)|is (?:very|so|from|always)|is (?:a|an) \d{1,3}|is (?:married|retired|widowed|single|divorced|doing|feeling|awake|alert))\b",
     re.IGNORECASE,
 )
 _OWNS = re.compile(
@@ -78,7 +78,7 @@ _OWNS = re.compile(
     re.IGNORECASE,
 )
 _HEADS = re.compile(
-    r"(?:['’]s?)?(?:[ -]{1,2}(?:[A-Z][a-zé]{1,14}[ -])?)(?:diseases?|syndrome|palsy|sign|test|scores?|scale|lymphoma|thyroiditis|contracture|criteria|man(?:oeu|eu)ver|esophagus"
+    r"(?:['’]s?)?(?:[ -]{1,2}(?:[A-Z][a-zé]{1,14}[ -])?)(?:diseases?|exam|syndrome|palsy|sign|test|scores?|scale|lymphoma|thyroiditis|contracture|criteria|man(?:oeu|eu)ver|esophagus"
     r"|fractures?|catheter|procedure|classification|stain|formula|equation|sarcoma|tumou?r|cells?|bod(?:y|ies)|phenomenon|reflex|anemia|nodes?|dementia"
     r"|chorea|purpura|ulcers?|cysts?|hernia|diverticul(?:um|a|itis)|malformation|anomaly|tetralogy|triad|encephalopathy|aphasia|psychosis|respirations?"
     r"|drain|tube|valve|line|port|stage|stages|index|coma|nephropathy|vasculitis|granulomatosis|esophagitis|tears?|operation|repair|incision|method"
@@ -100,15 +100,28 @@ assistant coordinator officer teacher attorney lawyer doctor pcp gp np rn pa md 
 judge pastor rabbi reverend professor sergeant captain lieutenant miss imam
 brought seeing examined accompanied escorted helped admitted referring examining evaluating by with to from told asked contacted paged notified informed thank thanked per saw attn dear hi hello hey alias aka a.k.a nee née
 nicknamed as thanks regards sincerely signed respectfully cordially cc introduced met visited phoned texted emailed messaged reached
-updated ask tell call contact notify page surname kin nok guarantor subscriber author re informant insured member dictator signature
+updated ask tell call contact notify page me name? surname kin nok guarantor subscriber author re informant insured member dictator signature
 witness examiner consultant operator anesthesia contact(s) names name(s) first last middle maiden
 """
 _CUE_ENDS = frozenset(_CUE_WORDS.split())
+_FOREIGN_CUES = frozenset(
+    f"{languages.TITLES} {languages.RELATIVES} {languages.ROLES} {languages.BEFORE_NAMES}".split()
+)
+_FOREIGN_CUE = re.compile(r"[ \n]{0,2}[,:(.]{0,2}[ \n]{1,3}[\"“(]?\Z")
+_FOREIGN_BY = frozenset("von mit durch an für bei par avec chez por con para".split())
+_FOREIGN_DOES = re.compile(
+    rf"(?:,? (?:{'|'.join(languages.ACTS.split()).replace('_', ' ')}))\b", re.IGNORECASE
+)
+_HEADS_BEFORE = re.compile(
+    r"(?:\bmorbus|\bM\.|\b(?:maladie|syndrome|signes?|man(?:œ|oe)uvre|score|test|échelle|indice|enfermedad|síndrome|sindrome|signo|maniobra|escala|índice|prueba|chorée|corea|anémie"
+    r"|anemia|thyroïdite|tiroiditis|lymphome|linfoma|tumeur|tumor|sarcome|sarcoma|hernie|hernia|fracture|fractura) (?:de |d['’]|del )|\bnach|\bde) ?\Z",
+    re.IGNORECASE,
+)
 _OPENS = re.compile(r"(?:\A|[.!?:;\n•*>|]|\n[ \t]{0,8}[-–]|\d\))[ \t\"“'(\[]{0,4}\Z")
 _AND = re.compile(
-    r"(?:['’]s?)?(?:, | and | & | or |, and | / |/|; )(?:(?:his|her|their) \w{3,12},? )?\Z"
+    r"(?:['’]s?)?(?:, | and | & | or |, and | / |/|; | und | et | y | e | ou | o | oder )(?:(?:his|her|their) \w{3,12},? )?\Z"
 )
-_INSIDE = re.compile(r"[^\W\d_A-Z],? \Z")
+_INSIDE = re.compile(r"[^\W\d_A-Z][,;]?(?: [\"“(]?|['’])\Z")
 _PRODUCT_AFTER = re.compile(
     r" (?:\d|mg|mcg|units?|implants?|stents?|devices?|antigens?|antibod|titers?|virus|infection|cultures?|therapy|inhaler|cream|injections?|infusion"
     r"|tablets?|capsules?|patch|protocol|stud(?:y|ies)|trial|vaccine|monitor|pump|system|screws?|plates?|prosthesis|drops|spray|ointment|gel|dressing|assay"
@@ -119,7 +132,7 @@ started starting start stopped stopping stop taking takes take took on switched 
 grew grow using used use added add prescribed given received receiving tolerating tried try failed of the a an positive negative
 """
 _PRODUCT_ENDS = frozenset(_PRODUCT_WORDS.split())
-_BEFORE_AND = re.compile(r"(?P<word>[^\W\d_a-z][^\W\d_]{2,24}) (?:and|or) \Z")
+_BEFORE_AND = re.compile(r"(?P<word>[^\W\d_a-zß-öø-ÿ][^\W\d_]{2,24}) (?:and|or) \Z")
 _LIMIT = 5  # a longer run of capitals is a heading
 
 
@@ -130,6 +143,7 @@ class _Run:
     text: str
     words: list[CapitalizedWord]
     follows: bool  # a name stands before it, joined by `and` or a comma
+    language: str
 
     @property
     def start(self) -> int:
@@ -143,6 +157,7 @@ class _Run:
     def is_cued(self) -> bool:
         return (
             self.follows
+            or bool(self.words[0].kind & WordKind.TITLED)
             or _is_announced(self.text, self.start)
             or _SIGNATURE.search(self.text, max(0, self.start - 12), self.start) is not None
             or _AFTER.match(self.text, self.end) is not None
@@ -152,6 +167,9 @@ class _Run:
     def is_eponym(self) -> bool:
         """Return whether an illness, sign or device is named, not a person."""
         last = self.words[-1]
+        if last.kind & WordKind.EPONYM and len(self.words) == 1:
+            if _HEADS_BEFORE.search(self.text, max(0, self.start - 24), self.start):
+                return True
         if _HEADS.match(self.text, last.end):
             return not any(
                 word.kind & WordKind.GIVEN and not word.kind & WordKind.EPONYM
@@ -159,7 +177,10 @@ class _Run:
             )
         if len(self.words) > 1 or not last.kind & WordKind.EPONYM:
             return False
-        alone = fold_accents(self.text[last.start : last.end]) in _ALONE
+        written = fold_accents(self.text[last.start : last.end])
+        alone = written in _ALONE or (
+            "-" in written and len(lexicon.eponyms().intersection(written.split("-"))) > 1
+        )
         return alone or (last.possessive and not _OWNS.match(self.text, last.end))
 
     @property
@@ -174,7 +195,8 @@ class _Run:
         """
         strict = self.opens_sentence and not self.words[0].kind & WordKind.UNKNOWN
         pattern = _STRICT if strict else _DOES
-        return any(known.match(self.text, self.end) for known in (pattern, _STRICT, _OWNS))
+        patterns = (pattern, _STRICT, _OWNS, *([] if self.language == "en" else [_FOREIGN_DOES]))
+        return any(known.match(self.text, self.end) for known in patterns)
 
     @property
     def may_act(self) -> bool:
@@ -199,33 +221,53 @@ class _Run:
         """Return whether the words around speak of a drug, a germ or a device."""
         if _PRODUCT_AFTER.match(self.text, self.end) is not None:
             return True
+        if len(self.words) > 1 or self.language not in ("", "en"):
+            return False
         before = word_before(self.text, self.start)
         if before in ("and", "or"):
             earlier = _BEFORE_AND.search(self.text, max(0, self.start - 30), self.start)
-            return earlier is not None and bool(classify_word(earlier["word"]) & WordKind.ORDINARY)
+            kind = classify_word(earlier["word"], self.language) if earlier is not None else 0
+            return bool(kind & WordKind.ORDINARY)
         return before in _PRODUCT_ENDS
 
 
 def _is_announced(text: str, start: int) -> bool:
     """Return whether a title, a relative, a role or a verb before `start` announces a name."""
     word = word_before(text, start)
+    if word in _FOREIGN_CUES and _FOREIGN_CUE.search(text, max(0, start - 6), start):
+        return True
     if word not in _CUE_ENDS and not word.endswith(("ologist", "in-law", "'s", "’s")):
         return False
     return _BEFORE.search(text, max(0, start - 44), start) is not None
 
 
-def find_names(text: str, own: Collection[str]) -> Iterator[TextSpan]:
+def find_names(text: str, own: Collection[str], language: str) -> Iterator[TextSpan]:
     """Return names of people; `own` are the words of the table's name columns, folded."""
     last_end = -1
-    for words in find_runs(text, own):
+    for words in find_runs(text, own, language):
         follows = last_end >= 0 and _AND.match(text, last_end, words[0].start) is not None
-        run = _Run(text, words, follows)
+        run = _Run(text, words, follows, language)
         start, end = _name_in(run)
         if end > start:
+            start = _start_with_particle(text, start, language)
             yield TextSpan(start, end, "A", "NAME")
             last_end = end
     if own:
         yield from _find_own_lower(text, own)
+
+
+_PARTICLE_BEFORE = re.compile(r"(?<![\w'’-])(?:van|von|vom|zu|ter|ten|de la|de las|de los|van de[rn]?|von de[rn]?)[ ]\Z")
+_SMALL_PARTICLE_BEFORE = re.compile(r"(?<![\w'’-])(?:de|del|della|da|das|di|do|dos|du|des|d['’]|l['’])[ ]?\Z")
+
+
+def _start_with_particle(text: str, start: int, language: str) -> int:
+    """Return where a name begins that has a particle before it: `van Poppel`, `de la Cruz`."""
+    window = max(0, start - 10)
+    found = _PARTICLE_BEFORE.search(text, window, start)
+    if found is None and language in ("", "en"):
+        # In French and Spanish these are prepositions.
+        found = _SMALL_PARTICLE_BEFORE.search(text, window, start)
+    return found.start() if found else start
 
 
 def _name_in(run: _Run) -> tuple[int, int]:
@@ -258,13 +300,28 @@ def _is_single(run: _Run) -> bool:
         return not _is_month(run) and (not run.opens_sentence or run.may_act)
     if (run.is_cued and not _is_month(run)) or run.acts:
         return True
+    if run.language != "en" and word.kind & WordKind.NAME:
+        if word_before(run.text, run.start) in _FOREIGN_BY:
+            return run.is_inside
+    if run.language == "de" and languages.stands_like_noun(word_before(run.text, run.start)):
+        return False
     # Inside a sentence only names have capitals, unless a list knows the word.
     unknown = (
         word.kind & WordKind.UNKNOWN
         and not word.kind & WordKind.EPONYM
         and word.end - word.start > 3
     )
-    return bool(unknown) and run.is_inside and not run.is_product
+    if not unknown or run.is_product:
+        return False
+    return run.is_inside or _is_long_town(run.text[word.start : word.end])
+
+
+_LONG_TOWN = 6
+
+
+def _is_long_town(word: str) -> bool:
+    """Return whether a word opens a sentence as the name of a town, too long to be much else."""
+    return len(word) >= _LONG_TOWN and fold_accents(word) in lexicon.towns()
 
 
 def _is_several(run: _Run) -> bool:

@@ -1,13 +1,13 @@
-"""Places smaller than a state: streets, towns, counties, ZIP codes, and institutions in them (B)."""
+"""Places smaller than a state: towns, counties, and institutions in them (B)."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
 
-from discreet.measure.text import lexicon
+from discreet.measure.profile.person_names import fold_accents
+from discreet.measure.text import languages, lexicon
 from discreet.measure.text.context import word_before
-from discreet.measure.text.person_names import fold_accents
 from discreet.measure.text.spans import TextSpan
 
 _STATES = (
@@ -20,50 +20,12 @@ _STATE_NAMES = (
     "|New (?:Hampshire|Jersey|Mexico|York)|(?:North|South) (?:Carolina|Dakota)|Ohio|Oklahoma|Oregon|Pennsylvania|Rhode Island"
     "|Tennessee|Texas|Utah|Vermont|(?:West )?Virginia|Washington|Wisconsin|Wyoming"
 )
-_SUFFIX = (
-    "Street|St|Avenue|Ave|Av|Road|Rd|Boulevard|Blvd|Lane|Ln|Drive|Dr|Court|Ct|Place|Pl|Terrace|Ter|Circle|Cir|Way|Parkway|Pkwy"
-    "|Highway|Hwy|Square|Sq|Trail|Trl|Alley|Crescent|Cres|Close|Mews|Turnpike|Tpke|Plaza|Loop|Row|Pike|Path|Walk|Commons"
-    "|Crossing|Expressway|Heights|Hollow|Ridge|Landing|Run|Point"
-)
-_UNIT = (
-    r"(?:,? {0,2}(?:apt|apartment|unit|suite|ste|floor|fl|room|rm|lot|trailer|#)\.? ?#?[\w-]{1,6})?"
-)
-_CAP = r"[^\W\d_a-z][\w'’.-]{0,30}"
-_STREET = re.compile(
-    rf"\d(?<![\w./-]\d)\d{{0,5}}[A-Za-z]?(?:-\d{{1,4}})?,? {{1,2}}(?:(?:[NSEW]|NE|NW|SE|SW)\.? )?"
-    rf"(?:(?:{_CAP}|\d{{1,3}}(?:st|nd|rd|th)) ){{1,4}}?(?:{_SUFFIX}|{_SUFFIX.upper()})\b\.?"
-    rf"(?: (?:[NSEW]|NE|NW|SE|SW)\b\.?)?(?i:{_UNIT})"
-)
-_PLAIN_STREET = re.compile(
-    r"\d(?<![\w./-]\d)\d{0,5} (?!(?:minutes?|hours?|miles?|blocks?|years?|days?|weeks?|months?|feet|more|people|times|of|to|in|on|mg)\b)"
-    r"(?:(?!(?:down|up|the|from|of|to|in|on|a|and|along)\b)[a-z]{3,20} ){1,3}?(?:street|avenue|boulevard|road|lane|st\.|ave\.|blvd|rd\.)(?!\w)"
-    rf"(?i:{_UNIT})"
-)
-_FOREIGN_STREET = re.compile(
-    r"[^\W\d_a-z](?<!\w.)[\w-]{2,30}(?:straße|strasse|str\.|weg|platz|gasse|allee|straat|laan|gatan) \d{1,4}[a-z]?(?!\w)"
-    r"|\d(?<!\w\d)\d{0,3},? (?:bis |ter )?(?:rue|avenue|boulevard|place|chemin|impasse|quai) (?:(?:de|du|des|la|le|les|d['’]|l['’]) ?){0,3}"
-    rf"{_CAP}(?:[ -]{_CAP}){{0,3}}|(?:Calle|Avenida|Via|Piazza|Rua) (?:(?:de|del|la|las|los|da|do|dei) ){{0,2}}{_CAP}(?: {_CAP}){{0,2}},? \d{{1,4}}"
-)
-_BOX = re.compile(
-    r"\bP\.? ?O\.? ?Box[ #]{0,2}\d{1,7}|\b(?:RR|Rural Route) ?#?\d{1,3},? Box \d{1,5}",
-    re.IGNORECASE,
-)
-_APARTMENT = re.compile(
-    r"\b(?:apt|apartment)\.? ?#?(?=\w{0,5}\d|[A-Z]\b)(?P<unit>[\w-]{1,6})(?!\w)", re.IGNORECASE
-)
+_CAP = r"[^\W\d_a-zß-öø-ÿ][\w'’.-]{0,30}"
 _TOWN = rf"{_CAP}(?:[ -](?:de |del |la |on |upon )?{_CAP}){{0,2}}"
 _TOWN_STATE = re.compile(
     rf"(?:\b(?P<state>{_STATES})|\b(?P<name>{_STATE_NAMES}))\b(?:[,.]? {{1,3}}(?P<zip>\d{{5}}(?:[-–]\d{{4}})?)(?!\w|-\d))?"
 )
 _TOWN_BEFORE = re.compile(rf"(?<![\w'’.-])(?P<town>{_TOWN}),? {{1,2}}\Z")
-_ZIP = re.compile(
-    r"\b(?:zip(?:[ -]?code)?|postal code)(?: (?:is|of))?[ :]{1,3}(?P<zip>\d{5}(?:-\d{4})?)(?!\w)",
-    re.IGNORECASE,
-)
-_ZIP_PLUS = re.compile(r"\d(?<![\w./-]\d)\d{4}-\d{4}(?![\w-])")
-_POSTCODE = re.compile(
-    r"[A-Z](?<!\w.)(?:[A-Z]?\d[A-Z\d]? \d[ABD-HJLNP-UW-Z]{2}|\d[A-Z] \d[A-Z]\d)(?!\w)"
-)
 _LIVES = re.compile(
     r"\b(?:(?:lives?|lived|living|resid(?:es?|ed|ing)|raised|grew up|works?|worked|working|home|house|stay(?:s|ed|ing)?|retired|farms?|job|"
     r"employed|vacation(?:ing|ed)?|married|settled|apartment|condo|shelter|hospitali[sz]ed|imprisoned|based|accident|practice[sd]?|school)"
@@ -80,8 +42,20 @@ _PREPOSITION = re.compile(
     r"\b(?:in|from|to|near|at|outside|via|of|around|through) (?:downtown |north |south |east |west |greater )?\Z",
     re.IGNORECASE,
 )
+_JOINT = (
+    r"(?: |-|- |-{1,2}| (?:an der|am|im|in der|in|ob der|bei|vor der|sur|sous|lès|les|la|le|de|del|de la|de las|de los|du|des|do|da|dos|y|on|upon|under|of|the|los|las) "
+    r"|-(?:sur|sous|lès|les|la|le|de|du|en|et|a)-)"
+)
 _TOWN_HERE = re.compile(
-    rf"[^\W\d_a-z](?<![\w'’-].)[\w'’.-]{{0,30}}(?:[ -](?:de |del |la |on |upon )?{_CAP}){{0,2}}"
+    rf"(?:['’]s-|['’]t )?[^\W\d_a-zß-öø-ÿ](?<![\w-].)[\w'’.-]{{0,30}}(?:{_JOINT}{_CAP}){{0,4}}"
+)
+_TAIL_AFTER = re.compile(
+    rf" (?:los (?:altos|bajos)|(?:Est|Ouest|Nord|Sud)\b|de (?:la|los|las) {_CAP}|del {_CAP}|am {_CAP}|an der {_CAP}|im {_CAP}|in der {_CAP}|ob der {_CAP}|sur {_CAP}|d[eoa]s? {_CAP}|upon {_CAP})"
+    r"| (?:Falls|Heights|Creek|Mills|Springs|Beach|Park|City|Hills|Valley|Grove|Lake|Rapids|Harbor|Harbour|Village|Junction|Bay|Island|Bridge|Point|Airport|Country Club)\b"
+)
+_HEAD_BEFORE = re.compile(
+    r"(?<![\w'’-])(?:Lac|Lake|Port|New|North|South|East|West|Mount|Fort|Saint|Sainte|St\.?|Ste\.?|San|Santa|Santo|São|Villa|Ville|Baie|Mont|Nueva|Nuevo|Vieja|Viejo|Bad|Sankt|Alt|Neu|Old|Upper"
+    r"|Lower|Ober|Unter|El|La|Las|Los|Le|Les|L['’]|Grand|Grande|Rio|Puerto|Monte|Castel|Castello|Borgo|Den|De|Nowy|Nowa|Stary|Gross|Groß|Klein)(?:-? |-)\Z"
 )
 _COUNTY = re.compile(
     rf"(?<![\w'’-]){_CAP}(?: {_CAP})? (?:County|Parish|Township|Borough|Precinct|Village|Municipality)\b|\bPrecinct \d{{1,4}}"
@@ -94,28 +68,6 @@ _INSTITUTION = re.compile(
 _WORDS = re.compile(r"[^\W\d_][\w'’]{0,40}")
 
 
-_STREET_WORDS = frozenset(word.lower() for word in _SUFFIX.split("|"))
-_PLAIN_WORDS = frozenset(
-    ("street", "avenue", "boulevard", "road", "lane", "st", "ave", "blvd", "rd")
-)
-_FOREIGN_SIGNS = (
-    "straße",
-    "strasse",
-    "str.",
-    "weg ",
-    "platz",
-    "gasse",
-    "allee",
-    "straat",
-    "laan",
-    "gatan",
-    "rue ",
-    "avenue ",
-    "boulevard ",
-)
-_FOREIGN_WORDS = frozenset(
-    ("calle", "avenida", "via", "piazza", "rua", "place", "chemin", "impasse", "quai")
-)
 _STATE_WORDS = frozenset(_STATES.split("|")) | frozenset(re.findall(r"[A-Z][a-z]+", _STATE_NAMES))
 _INSTITUTION_NAMES = """
 Hospital Hospitals Center Clinic Centre Home Rehab Rehabilitation Hospice Infirmary Pharmacy University College Church School
@@ -123,13 +75,15 @@ Elementary Academy Manor Living System Shelter Prison Jail Synagogue Mosque Comm
 Precinct Municipality
 """
 _INSTITUTION_WORDS = frozenset(_INSTITUTION_NAMES.split())
-_IN_TOWN = re.compile(rf",? in (?P<town>{_TOWN})")
 _TAILS = """
 falls heights creek hollow mills springs beach park city hills valley ridge grove lake river rapids harbor harbour port village
 junction bay island point bridge ferry landing crossing corner corners green hill wood woods field fields ford
 """
 _TOWN_TAILS = frozenset(_TAILS.split())
-_HEADS = "port fort lake new north south east west mount saint st san santa el los las upper lower great little old"
+_HEADS = (
+    "port fort lake new north south east west mount saint sainte st ste san santa el la los las upper lower great little old nueva nuevo vieja viejo "
+    "villa ville baie mont bad sankt"
+)
 _TOWN_HEADS = frozenset(_HEADS.split())
 _PATRONS_TEXT = """
 mercy hope grace memorial general saint st mount sacred holy good samaritan providence regional baptist methodist
@@ -137,41 +91,6 @@ presbyterian lutheran trinity deaconess veterans county valley
 """
 _PATRONS = frozenset(_PATRONS_TEXT.split())
 _TITLE_STATES = frozenset(("MD", "PA", "MA", "DO", "OR", "IN", "ME", "OK", "HI", "MS"))
-
-
-def find_street_addresses(text: str, lower: str, words: set[str]) -> Iterator[TextSpan]:
-    """Return street addresses, boxes and apartments; all of them hold a digit.
-
-    `lower` and `words` are the text and its distinct words in lower case: patterns run only where
-    one of their words occurs.
-    """
-    patterns: list[re.Pattern[str]] = []
-    if not words.isdisjoint(_STREET_WORDS):
-        patterns.append(_STREET)
-    if not words.isdisjoint(_PLAIN_WORDS):
-        patterns.append(_PLAIN_STREET)
-    if not words.isdisjoint(_FOREIGN_WORDS) or any(sign in lower for sign in _FOREIGN_SIGNS):
-        patterns.append(_FOREIGN_STREET)
-    if "box" in words:
-        patterns.append(_BOX)
-    if "apt" in words or "apartment" in words:
-        patterns.append(_APARTMENT)
-    for found in (match for pattern in patterns for match in pattern.finditer(text)):
-        yield TextSpan(*found.span(), "B", "PLACE")
-        town = _IN_TOWN.match(text, found.end())
-        if town and (length := _end_of_town(town["town"])):
-            yield TextSpan(town.start("town"), town.start("town") + length, "B", "PLACE")
-
-
-def find_postcodes(text: str, words: set[str]) -> Iterator[TextSpan]:
-    """Return ZIP codes that a word or their form gives away, and British and Canadian postcodes."""
-    if not words.isdisjoint(("zip", "zipcode", "postal")):
-        for found in _ZIP.finditer(text):
-            yield TextSpan(*found.span("zip"), "B", "ZIP", found["zip"][:3])
-    for found in _ZIP_PLUS.finditer(text):
-        yield TextSpan(*found.span(), "B", "ZIP", found[0][:3])
-    for found in _POSTCODE.finditer(text):
-        yield TextSpan(*found.span(), "B", "PLACE")
 
 
 def find_towns_with_states(text: str, words: set[str]) -> Iterator[TextSpan]:
@@ -190,7 +109,7 @@ def find_towns_with_states(text: str, words: set[str]) -> Iterator[TextSpan]:
         span = _town_span(before, sure=bool(found["zip"]) or "," in before[0])
         # `Anna Smith, MD` is no town in Maryland.
         is_state = found["zip"] or found["name"] or found["state"] not in _TITLE_STATES
-        if span and (is_state or fold_accents(before["town"]) in lexicon.cities()):
+        if span and (is_state or fold_accents(before["town"]) in lexicon.towns()):
             yield span
 
 
@@ -200,7 +119,7 @@ def _town_span(found: re.Match[str], *, sure: bool) -> TextSpan | None:
     offset = found.start("town")
     is_whole = (
         found.string[max(0, offset - 2) : offset] == ", "
-        or fold_accents(found["town"]) in lexicon.cities()
+        or fold_accents(found["town"]) in lexicon.towns()
     )
     while len(words) > 1 and not is_whole and lexicon.is_ordinary(fold_accents(words[0][0])):
         words.pop(0)
@@ -208,7 +127,7 @@ def _town_span(found: re.Match[str], *, sure: bool) -> TextSpan | None:
         return None
     town = fold_accents(found["town"][words[0].start() :])
     is_word = all(lexicon.is_ordinary(fold_accents(word[0])) for word in words)
-    if town not in lexicon.cities() and (is_word or not sure):
+    if town not in lexicon.towns() and (is_word or not sure):
         return None
     return TextSpan(offset + words[0].start(), offset + len(found["town"]), "B", "PLACE")
 
@@ -220,19 +139,32 @@ east west downtown rural nearby greater around through via
 _TOWN_ENDS = frozenset(_TOWN_ENDS_TEXT.split())
 
 
-def find_towns(text: str) -> Iterator[TextSpan]:
+def find_towns(text: str, language: str) -> Iterator[TextSpan]:
     """Return towns after `lives in` and the like, and known towns after a preposition."""
     for found in _TOWN_HERE.finditer(text):
         start = found.start()
-        if word_before(text, start) not in _TOWN_ENDS:
+        before = word_before(text, start)
+        is_elided = text[max(0, start - 2) : start] in ("d'", "d’", "D'", "D’")
+        if before not in _TOWN_ENDS and before not in languages.PREPOSITIONS and not is_elided:
             continue
-        known = _longest_known(found[0])
-        if known and _PREPOSITION.search(text, max(0, start - 24), start):
-            yield TextSpan(start, start + known, "B", "PLACE")
-        elif _LIVES.search(text, max(0, start - 64), start) or _is_strange(text, found):
-            end = _end_of_town(found[0])
-            if end:
-                yield TextSpan(start, start + end, "B", "PLACE")
+        lives = _LIVES.search(text, max(0, start - 64), start) or languages.PLACE_BEFORE.search(
+            text, max(0, start - 64), start
+        )
+        end = _end_of_known(found[0], language, before, lives=lives is not None)
+        if lives or (not end and language in ("", "en") and _is_strange(text, found)):
+            end = max(end, _end_of_town(found[0], language))
+        if end:
+            yield TextSpan(start, start + end, "B", "PLACE")
+
+
+def widen_place(text: str, span: TextSpan) -> TextSpan:
+    """Return a place or a name with the words that make it a town: `Lake` Joshua, San Jorge `los altos`."""
+    head = _HEAD_BEFORE.search(text, max(0, span.start - 12), span.start)
+    tail = _TAIL_AFTER.match(text, span.end)
+    if head is None and (tail is None or span.kind != "B"):
+        return span
+    start = head.start() if head else span.start
+    return TextSpan(start, tail.end() if tail else span.end, "B", "PLACE")
 
 
 def _is_strange(text: str, found: re.Match[str]) -> bool:
@@ -261,32 +193,60 @@ def _is_strange(text: str, found: re.Match[str]) -> bool:
     return not lexicon.is_ordinary(plain) and not any(plain in names for names in known)
 
 
-def _longest_known(town: str) -> int:
+_SURE_PREPOSITIONS = frozenset("in near at from outside aus nach à en desde hacia près".split())
+
+
+def _end_of_known(town: str, language: str, before: str, *, lives: bool) -> int:
+    """Return where the longest known town at the start ends; 0 for none.
+
+    A single everyday word must be where someone lives, and a person's name must follow a word
+    that people do not follow.
+    """
     words = list(_WORDS.finditer(town))
+    plain = [fold_accents(word[0]) for word in words]
     for last in range(len(words), 0, -1):
-        end = words[last - 1].end()
-        if fold_accents(town[:end]).replace(".", "") in lexicon.cities():
-            return end
+        if " ".join(plain[:last]) not in lexicon.towns() or words[0][0].isupper():
+            continue
+        if last == 1 and lexicon.is_country(plain[0]):
+            return 0
+        is_word = last == 1 and lexicon.is_ordinary(plain[0], language)
+        is_name = last == 1 and (
+            plain[0] in lexicon.given_names() or plain[0] in lexicon.family_names()
+        )
+        if lives or (not is_word and (before in _SURE_PREPOSITIONS or not is_name)):
+            return words[last - 1].end()
     return 0
 
 
-def _end_of_town(town: str) -> int:
+def _end_of_town(town: str, language: str) -> int:
     """Return where the name of an unknown town ends, 0 if the words are no town's name.
 
     `Cedar Hollow` and `Port Almsbury` have ordinary words in them, `Emergency Department` only such.
     """
-    words = list(_WORDS.finditer(town))
+    words = [word for word in _WORDS.finditer(town) if word[0][0].isupper()]
     plain = [fold_accents(word[0]) for word in words]
     end = 0
     for number, word in enumerate(words):
         if word[0].isupper() and len(word[0]) > 1:
             break
-        if lexicon.is_ordinary(plain[number]) and plain[number] not in _TOWN_TAILS:
-            following = plain[number + 1] if number == 0 and len(plain) > 1 else ""
-            if not following or (lexicon.is_ordinary(following) and following not in _TOWN_TAILS):
-                break
+        if _is_everyday(plain, number, language):
+            break
         end = word.end()
     return 0 if end and plain[0] in _TOWN_TAILS and end == words[0].end() else end
+
+
+def _is_everyday(plain: list[str], number: int, language: str) -> bool:
+    """Return whether a word of a town's name is an everyday word that its neighbors make no town."""
+    word = plain[number]
+    is_headed = number > 0 and plain[number - 1] in _TOWN_HEADS
+    if is_headed or word in _TOWN_TAILS or not lexicon.is_listed(word, language):
+        return False
+    following = plain[number + 1] if number == 0 and len(plain) > 1 else ""
+    if following and word in _TOWN_HEADS:
+        return False
+    return (
+        not following or lexicon.is_listed(following, language) and following not in _TOWN_TAILS
+    )
 
 
 def find_institutions(text: str, words: set[str]) -> Iterator[TextSpan]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from discreet.measure.text import contacts, dates, names, numbers, places
+from discreet.measure.text import contacts, dates, names, numbers, places, plates, streets
+from discreet.measure.text.languages import detect_language
 from discreet.measure.text.own_names import PersonNames
 from discreet.measure.text.spans import TextSpan, resolve_spans
 
@@ -58,16 +59,18 @@ def _find_candidates(text: str, own: PersonNames) -> Iterator[TextSpan]:
     written = set(_WORD.findall(text))
     words = {word.lower() for word in written}
     lower = _lower_text(text)
-    towns = list(places.find_towns(text))
+    language = detect_language(words)
+    towns = [places.widen_place(text, town) for town in places.find_towns(text, language)]
     yield from towns
-    for span in names.find_names(text, own.words):
+    for span in names.find_names(text, own.words, language):
         # `lives in Jackson`: the words before it say which of the two it is.
         if not any(town.start <= span.start and span.end <= town.end for town in towns):
-            yield span
+            yield places.widen_place(text, span)
     yield from _by_words(text, lower, written, words)
     yield from _by_signs(text, lower)
+    yield from streets.find_street_addresses(text, lower, words, language)
     if _DIGIT.search(text):
-        yield from _with_digits(text, lower, words)
+        yield from _with_digits(text, lower, words, language)
 
 
 def _lower_text(text: str) -> str:
@@ -109,7 +112,7 @@ def _by_signs(text: str, lower: str) -> Iterator[TextSpan]:
         yield from contacts.find_ipv6(text)
 
 
-def _with_digits(text: str, lower: str, words: set[str]) -> Iterator[TextSpan]:
+def _with_digits(text: str, lower: str, words: set[str], language: str) -> Iterator[TextSpan]:
     if _MARKED.search(text):
         yield from contacts.find_ipv4(text)
         yield from dates.find_numeric_dates(text)
@@ -120,10 +123,10 @@ def _with_digits(text: str, lower: str, words: set[str]) -> Iterator[TextSpan]:
         yield from numbers.find_grouped_numbers(text)
         yield from dates.find_compact_dates(text)
     yield from numbers.find_numbers(text)
+    yield from plates.find_plates(text, lower)
     yield from dates.find_ages(text)
     if not words.isdisjoint(dates.ORDINAL_WORDS):
         yield from dates.find_ordinal_days(text)
     if not words.isdisjoint(dates.BIRTH_WORDS):
         yield from dates.find_birth_years(text)
-    yield from places.find_street_addresses(text, lower, words)
-    yield from places.find_postcodes(text, words)
+    yield from streets.find_postcodes(text, words, language)

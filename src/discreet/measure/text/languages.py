@@ -1,0 +1,129 @@
+"""The language of a text, by its small words, and the German, French and Spanish words that announce names and places.
+
+The words that announce are looked for in every text, whatever its language: notes mix languages. The language
+decides only which everyday words are known, and whether nouns have capitals.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+
+from discreet.measure.text import lexicon
+
+# Small words that one of the four languages has and the others have not.
+_SMALL_WORDS = {
+    "en": "the and of to is was with for on his her she he has had not this that from by are were been which will at it my "
+    "you your we they their our be have do does did can could would should please who what where when how",
+    "de": "der die das und ist wurde mit nicht bei von zu den dem ein eine einen einem einer im am auf für aus nach sich als auch "
+    "wird wir ich er sie es hat kein keine seit zur zum vom oder unter über durch sind war bitte sei dass noch ihre ihren unser",
+    "fr": "le les et est une du à dans pour par sur avec pas sa son ses il elle au aux qui que ce cette été depuis vous nous je "
+    "ne mais ou sans sous chez très lors selon vers près d l",
+    "es": "el los y es una del las en para por con no su sus al se que fue desde hace ha esta este como más pero sin sobre según "
+    "muy cuando también hasta lo le un tras",
+}
+_SMALL = {language: frozenset(words.split()) for language, words in _SMALL_WORDS.items()}
+
+TITLES = """
+herr herrn frau fräulein fraulein monsieur madame mademoiselle mme mlle mlles mmes señor señora señorita senor senora senorita sr sra srta don doña dona
+dña dna dra docteur doctor doctora doktor maître professeur profesor profesora professor kollege kollegin kollegen confrère consœur veuve familie
+"""
+RELATIVES = """
+tochter sohn ehefrau ehemann mutter vater bruder schwester gatte gattin partner partnerin lebensgefährte lebensgefährtin tante onkel
+neffe nichte cousin cousine oma opa großmutter großvater enkel enkelin schwager schwägerin schwiegertochter schwiegersohn schwiegermutter
+schwiegervater freund freundin nachbar nachbarin betreuer betreuerin angehörige angehöriger kinder geschwister
+fille filles fils épouse époux mari femme mère père frère sœur soeur oncle neveu nièce conjoint conjointe compagne compagnon voisin voisine
+ami amie tuteur tutrice grand-mère grand-père petit-fils petite-fille belle-fille beau-fils belle-mère beau-père
+hija hijas hijo hijos esposa esposo marido mujer madre padre hermana hermano hermanos tía tío sobrina sobrino prima primo abuela abuelo nieta nieto
+novia novio pareja vecina vecino amiga amigo cuidadora cuidador tutora tutor suegra suegro nuera yerno
+"""
+ROLES = """
+patient patientin patienten patients arzt ärztin hausarzt hausärztin oberarzt oberärztin chefarzt chefärztin assistenzarzt assistenzärztin
+stationsarzt stationsärztin notarzt kollege kollegin pfleger pflegerin pflegekraft krankenschwester krankenpfleger therapeut therapeutin psychologe
+psychologin hebamme apotheker apothekerin anwalt rechtsanwalt dolmetscher dolmetscherin kontaktperson ansprechpartner ansprechpartnerin
+bezugsperson lehrerin lehrer pfarrer bewohner bewohnerin zeuge zeugin fahrer fahrerin name nachname vorname unterschrift
+patiente médecin infirmier infirmière chirurgien chirurgienne interne pharmacien pharmacienne kinésithérapeute psychologue sage-femme avocat
+avocate interprète aide-soignante aide-soignant assistante assistant témoin nom prénom signature
+paciente médico médica enfermera enfermero cirujano cirujana fisioterapeuta farmacéutico farmacéutica psicólogo psicóloga matrona abogado
+abogada intérprete residente auxiliar testigo trabajadora nombre apellidos apellido firma
+"""
+# Words right before a name: by whom, with whom, according to whom, and the ends of letters.
+BEFORE_NAMES = """
+durch laut gegenüber namens genannt geborene gez grüßen gruß grüße lieber liebe geehrter geehrte
+selon signé signée nommé nommée dénommé dénommée appelé appelée prénommé cordialement salutations cher chère chers remercie adressé adressée rappeler
+appeler demander joindre
+según firmado firmada llamado llamada llamada atentamente saludos saludo estimado estimada querido querida remitirme refiere_a remitido
+"""
+# Verbs that people do in notes.
+ACTS = """
+berichtet berichtete klagt klagte gibt gab stellt stellte kommt kam wurde wird ist war hat hatte lebt wohnt wohnte verneint verneinte leidet litt nimmt
+nahm arbeitet arbeitete erhielt bittet bat sagt sagte erklärt möchte fühlt zeigt zeigte besucht stürzte fiel
+rapporte se_plaint présente nie décrit consulte habite vit est était a_été souffre prend travaille dit déclare signale vient revient refuse accepte
+demande explique marche dort reçoit
+refiere niega acude vive presenta es fue está tiene tuvo ingresa ingresó toma trabaja dice comenta relata explica rechaza acepta camina duerme recibe
+consulta sufre solicita
+"""
+# Words before a place, in phrases that leave no doubt.
+LIVES = (
+    r"wohnt|wohnte|wohnen|wohnhaft|wohnend|lebt|lebte|leben|lebend|geboren|geb\.|gebürtig|aufgewachsen|arbeitet|arbeitete|stammt|kommt|zog|zogen|verzogen|gezogen|umgezogen"
+    r"|umzug|reise|fuhr|flog|anreise|unfall|beruflich|tätig|praxis|urlaub|wohnort|wohnsitz|klinikum|krankenhaus|klinik|uniklinik|universitätsklinikum|hospital"
+    r"|spital|heim|pflegeheim|raum|ort|nähe|reha|kur"
+)
+_ROMANCE_LIVES = (
+    r"habite|habitait|habitant|vit|vivait|vivant|réside|résidant|née?|domiciliée?|originaire|demeurant|travaille|travaillait|installée?|installation|déménagée?|déménagement"
+    r"|retour|voyage|part|parti|venue?|arrivée?|hôpital|hopital|clinique|chu|chr|ch|maternité|ville|commune|village|région|accident|naissance|cabinet|ehpad"
+    r"|vive|vivía|vivir|viven|reside|residente|residía|nacid[oa]|naci[óo]|natural|domicilio|domiciliad[oa]|trabaja|trabajaba|mud[óo]|mudarse|traslad[óo]|trasladad[oa]|instal[óo]|viaje|viaj[óo]|procedente"
+    r"|originari[oa]|hospital|cl[íi]nica|centro|ciudad|municipio|pueblo|provincia|localidad|nacimiento|vecin[oa]|afincad[oa]|cerca|près|proche"
+)
+PLACE_BEFORE = re.compile(
+    rf"\b(?:{LIVES})(?: \w{{2,14}}){{0,2}} (?:in|aus|nach|bei|von|zu|um)(?: (?:die|der|den))? \Z"
+    r"|\b(?:klinikum|krankenhaus|klinik|uniklinik|universitätsklinikum|wohnort:?|wohnsitz:?|geburtsort:?|ort:?|raum|stadt|gemeinde|kreis|landkreis) \Z"
+    rf"|\b(?:{_ROMANCE_LIVES})(?: \w{{2,14}}){{0,2}} (?:à|a|de|d['’]|en|au|aux|du|vers|sur|dans|desde|hasta|hacia)(?: (?:la|el|los|las|le|les))? {{0,1}}\Z"
+    r"|\b(?:ville|commune|lieu|lieu de naissance|ciudad|municipio|localidad|población|domicilio|provincia)(?: (?:de|d['’]|:))? {0,1}:? {0,1}\Z",
+    re.IGNORECASE,
+)
+PREPOSITIONS = frozenset(
+    """in aus nach bei von um im am zu à a de en au vers depuis près sur desde hasta hacia del du cerca""".split()
+)
+_DETERMINER_WORDS = """
+der die das den dem des ein eine einen einem einer eines kein keine keinen keinem keiner mein meine meinen meiner sein seine seinen seinem seiner ihr
+ihre ihren ihrem ihrer unser unsere unseren unserem unserer dieser diese dieses diesen diesem jeder jede jedes jeden alle allen viele vielen mehrere
+mehreren einige einigen wenig wenige etwas mehr zum zur beim im am vom ins ans pro per und/oder ca circa etwa nach bei ohne gegen wegen trotz zwei
+drei vier fünf sechs sieben acht neun zehn beide beiden
+"""
+_DETERMINERS = frozenset(_DETERMINER_WORDS.split())
+_NOT_ADJECTIVES = frozenset(
+    """über unter oder aber immer hier gegenüber wieder wurde habe wäre sowie heute danke bitte gerne rufe bitten danken
+    informieren kontaktieren haben wurden werden sollen""".split()
+)
+
+
+def detect_language(words: Collection[str]) -> str:
+    """Return the language that most of a text's words belong to, small words counting twice.
+
+    An empty string stands for none.
+
+    `words` are the text's distinct words in lower case.
+
+    >>> detect_language({"der", "patient", "wurde", "mit"}), detect_language({"mrn"})
+    ('de', '')
+    """
+    distinct = frozenset(words)
+    counts = {
+        language: 2 * len(small & distinct) + len(lexicon.everyday_words(language) & distinct)
+        for language, small in _SMALL.items()
+    }
+    best = max(counts, key=lambda language: counts[language])
+    return best if counts[best] > 1 else ""
+
+
+def stands_like_noun(before: str) -> bool:
+    """Return whether the word before a capitalized German word makes that word a noun.
+
+    >>> stands_like_noun("starke"), stands_like_noun("durch")
+    (True, False)
+    """
+    if before in _DETERMINERS:
+        return True
+    is_inflected = len(before) > 4 and before.endswith(("e", "en", "er", "em", "es"))
+    return is_inflected and before not in _NOT_ADJECTIVES

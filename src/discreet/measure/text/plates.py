@@ -1,0 +1,84 @@
+"""Plates of vehicles (L): after a word for the plate or the vehicle, and forms that speak for themselves.
+
+The letters and digits of plates look like those of laboratory values, so that most forms need a word
+before them: `plate`, `Kennzeichen`, `immatriculé`, `matrícula`, or, for the forms of a country, a vehicle.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from discreet.measure.text.spans import TextSpan
+
+# Words for the plate itself: whatever looks like a plate soon after them is one.
+_PLATE_WORD = re.compile(
+    r"\b(?:(?:licen[sc]e |number |registration |car |vehicle )?plates?(?: number)?|registration(?: (?:number|no|mark))?|reg\.?(?: no\.?)|tag number|(?:auto|kfz-|amtliche[sn]? )?kennzeichen|nummernschild"
+    r"|immatricul\w{1,8}|plaques?(?: d['’]immatriculation| minéralogique)?|matr[íi]culas?|placas?|patente|targa|kenteken|regnr|registreringsnummer|rejestracyjn\w{1,4}|rejestracj\w{1,3})\b",
+    re.IGNORECASE,
+)
+# Words for a vehicle and its driver: the form of a country's plate must follow at once.
+_VEHICLE_WORD = re.compile(
+    r"\b(?:vehicles?|car|truck|van|motorcycle|motorbike|ambulance|taxi|sedan|pickup|suv|bus|trailer|scooter|driver|fahrzeugs?|wagens?|autos?|pkw|lkw|kfz|motorrad|taxi|krankenwagen|unfallwagens?|transporter|fahrer"
+    r"|v[ée]hicules?|voitures?|camion|camionnette|moto|conducteur|conductrice|veh[íi]culos?|coches?|furgoneta|motocicleta|autom[óo]vil|conductora?|auto)\b",
+    re.IGNORECASE,
+)
+# What may stand between: small words of the four languages, or the rest of a noun phrase.
+_BETWEEN = re.compile(
+    r"(?: {1,2}(?:\([^()\n]{1,20}\)|[^\W\d_][\w'’-]{0,20})){0,8}? {0,2}[:=#(\"“]? {0,2}(?:is |was |no\.? |nr\.? |n[º°] ?|number |es |est |lautet |ist |war )?[\"“(]?"
+)
+_NEAR = re.compile(
+    r"(?:,? (?:of|with|the|mit|dem|von|du|de|la|le|del|el|con|avec|no\.?|nr\.?|n[º°]|,))?,?(?: (?:plates?|kennzeichen|plaque|matr[íi]cula|immatriculé?e?s?))?[ :]{1,2}[(\"“#]?"
+)
+_SIGNS = r"[A-ZÄÖÜ0-9]"
+_ANY_PLATE = re.compile(
+    rf"(?=[A-ZÄÖÜ -]{{0,7}}\d)(?<![\w./-]){_SIGNS}{{1,8}}(?:[ ·•-]{_SIGNS}{{1,6}}){{0,3}}(?![\w/%]|[.,]\d|-\w)"
+)
+_COUNTRY_PLATE = re.compile(
+    r"(?<![\w./-])(?:"
+    r"[A-Z]{2}[ -]?\d{3}[ -]?[A-Z]{2}"  # France, Italy
+    r"|\d{2,3}[ -][A-Z]{2,3}[ -]\d{2}"  # France before 2009
+    r"|[A-ZÄÖÜ]{1,3}[- ][A-Z]{1,2}[- ]?\d{1,4}[EH]?"  # Germany
+    r"|[A-Z]{1,2}[- ]\d{1,6} ?[A-Z]{1,3}"  # Austria
+    r"|[A-Z]{2}\d{2} ?[A-Z]{3}|[A-Z]\d{1,3} ?[A-Z]{3}"  # United Kingdom
+    r"|\d{4}[ -]?[A-Z]{3}|[A-Z]{1,2}[ -]\d{4}[ -][A-Z]{1,2}"  # Spain
+    r"|[A-Z]{3}[ -]?\d{1,2}[ -]?\d{1,2}[A-Z]?|[A-Z]{3}-\d{2,3}-[A-Z0-9]{1,3}"  # Mexico, Sweden, many states
+    r"|[A-Z]{3}-?\d[A-Z]\d{2}|[A-Z]{3}[- ]?\d{4}"  # Brazil, many states
+    r"|[A-Z0-9]{1,3}-[A-Z0-9]{2,3}-[A-Z0-9]{1,3}"  # Netherlands
+    r"|[A-Z]{2,3} \d{3,5}[A-Z]{0,2}|[A-Z]{2,3} [A-Z0-9]{4,5}"  # Poland
+    r"|\d[A-Z]{3}\d{3}|\d{3}[ -]?[A-Z]{3}|[A-Z]{2}[- ]?\d{4,5}|\d{2} ?\d{2}[A-Z]{2}|\d-\d{4}[A-Z]|[A-Z]{2}\d [A-Z0-9]{3}"  # other states
+    r")(?![\w/%]|[.,]\d|-\w)"
+)
+# Forms that hardly anything else has: `AB-123-CD`, `M-AB 1234`, `SZY-4C17`.
+_CLEAR_PLATE = re.compile(
+    r"[A-Z](?<![\w./-].)(?:[A-Z]-\d{3}-[A-Z]{2}|[A-ZÄÖÜ]{0,2}-[A-Z]{1,2} \d{1,4}[EH]?|[A-Z]{2}-\d[A-Z]\d{2})(?![\w/%-]|[.,]\d)"
+)
+_BRACKETED = re.compile(r" \((?P<plate>(?=[0-9 -]{0,7}[A-Z])(?=[A-Z -]{0,7}\d)[A-Z0-9][A-Z0-9 -]{3,9}[A-Z0-9])\)")
+_SHORTEST, _LONGEST = 4, 9
+_REACH = 64
+_UNIT = re.compile(r" ?(?:mg|ml|mcg|km|mph|cm|mm|years?|days?|Jahre|ans|años|Uhr)\b")
+
+
+def find_plates(text: str, lower: str) -> Iterator[TextSpan]:
+    """Return plates; `lower` is the text in lower case, letter by letter."""
+    for found in _PLATE_WORD.finditer(lower):
+        yield from _plate_after(text, found.end(), _BETWEEN, _ANY_PLATE)
+    for found in _VEHICLE_WORD.finditer(lower):
+        bracketed = _BRACKETED.match(text, found.end())
+        if bracketed is not None:
+            yield TextSpan(*bracketed.span("plate"), "L", "VEHICLE")
+        yield from _plate_after(text, found.end(), _NEAR, _COUNTRY_PLATE)
+    for found in _CLEAR_PLATE.finditer(text):
+        yield TextSpan(*found.span(), "L", "VEHICLE")
+
+
+def _plate_after(
+    text: str, start: int, between: re.Pattern[str], form: re.Pattern[str]
+) -> Iterator[TextSpan]:
+    """Return the plate that follows a word, if only what may stand between them does."""
+    plate = form.search(text, start, min(len(text), start + _REACH))
+    if plate is None or between.fullmatch(text, start, plate.start()) is None:
+        return
+    length = sum(sign.isalnum() for sign in plate[0])
+    if _SHORTEST <= length <= _LONGEST and not _UNIT.match(text, plate.end()):
+        yield TextSpan(*plate.span(), "L", "VEHICLE")

@@ -1,0 +1,281 @@
+"""Street addresses of several countries, boxes, apartments, and postcodes with the towns beside them (B)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from discreet.measure.profile.person_names import fold_accents
+from discreet.measure.text import lexicon
+from discreet.measure.text.spans import TextSpan
+
+_CAP = r"[^\W\d_a-zß-öø-ÿ][\w'’.-]{0,30}"
+# Suffixes of streets in the United States (USPS Publication 28, appendix C1), and British ones.
+_SUFFIX = (
+    "Street|St|Avenue|Ave|Av|Road|Rd|Boulevard|Blvd|Lane|Ln|Drive|Dr|Court|Ct|Place|Pl|Terrace|Ter|Circle|Cir|Way|Parkway|Pkwy"
+    "|Highway|Hwy|Square|Sq|Trail|Trl|Alley|Crescent|Cres|Close|Mews|Turnpike|Tpke|Plaza|Loop|Row|Pike|Path|Walk|Commons"
+    "|Crossing|Expressway|Heights|Hollow|Ridge|Landing|Run|Point"
+)
+_RARE_SUFFIX = (
+    "Annex|Arcade|Bayou|Beach|Bend|Bluffs?|Bottom|Branch|Bridge|Brooks?|Burgs?|Bypass|Camp|Canyon|Cape|Causeway|Centers?|Circles|Cliffs?|Club"
+    "|Common|Corners?|Course|Courts|Coves?|Creek|Crest|Crossroads?|Curve|Dale|Dam|Divide|Drives|Estates?|Extensions?|Falls?|Ferry|Fields?|Flats?|Fords?"
+    "|Forest|Forges?|Forks?|Fort|Freeway|Gardens?|Gateway|Glens?|Greens?|Groves?|Harbors?|Haven|Hills?|Inlet|Islands?|Isle|Junctions?|Keys?|Knolls?"
+    "|Lakes?|Land|Lights?|Loaf|Locks?|Lodge|Mall|Manors?|Meadows?|Mills?|Mission|Motorway|Mount|Mountains?|Neck|Orchard|Oval|Overpass"
+    "|Parks?|Parkways|Pass|Passage|Pines?|Plains?|Points|Ports?|Prairie|Radial|Ramp|Ranch|Rapids?|Rest|Ridges|River|Roads|Route|Rue|Shoals?|Shores?"
+    "|Skyway|Springs?|Spurs?|Squares|Station|Stravenue|Stream|Streets|Summit|Throughway|Trace|Track|Trafficway|Tunnel|Underpass|Unions?"
+    "|Valleys?|Via|Viaduct|Views?|Villages?|Ville|Vista|Walks|Ways|Wells?"
+)
+_UNIT = r"(?:,? {0,2}(?:apt|apartment|unit|suite|ste|floor|fl|room|rm|lot|trailer|#)\.? ?#?[\w-]{1,6})?"
+_NUMBER = r"\d(?<![\w./-]\d)\d{0,5}[A-Za-z]?(?:-\d{1,4})?,? {1,2}"
+_STREET = re.compile(
+    rf"{_NUMBER}(?:(?:[NSEW]|NE|NW|SE|SW)\.? )?"
+    rf"(?:(?:{_CAP}|\d{{1,3}}(?:st|nd|rd|th)) ){{1,4}}?(?:{_SUFFIX}|{_SUFFIX.upper()})\b\.?"
+    rf"(?: (?:[NSEW]|NE|NW|SE|SW)\b\.?)?(?i:{_UNIT})"
+)
+_RARE_STREET = re.compile(
+    rf"(?P<number>{_NUMBER})?(?P<name>{_CAP}) (?:{_RARE_SUFFIX})\b(?i:{_UNIT})"
+)
+_UNNUMBERED = re.compile(
+    rf"(?P<name>{_CAP}(?: {_CAP})?) (?:[Ss]treet|[Aa]venue|Road|Lane|Boulevard|Drive|Highway|Parkway|Terrace|Crescent|St\.|Rd\.|Ave\.?|Blvd\.?)(?!\w)"
+)
+_PLAIN_STREET = re.compile(
+    r"\d(?<![\w./-]\d)\d{0,5} (?!(?:minutes?|hours?|miles?|blocks?|years?|days?|weeks?|months?|feet|more|people|times|of|to|in|on|mg)\b)"
+    r"(?:(?!(?:down|up|the|from|of|to|in|on|a|and|along)\b)[a-z]{3,20} ){1,3}?(?:street|avenue|boulevard|road|lane|st\.|ave\.|blvd|rd\.)(?!\w)"
+    rf"(?i:{_UNIT})"
+)
+_HOUSE = r"(?: ?[A-Za-z](?![\w]))?(?: ?[-/] ?\d{1,4}[a-z]?)?(?!\w)"
+# `Hauptstraße 12`, `Große Allee`, `Kerkstraat 3`, `Ringvägen 7`: the kind of street ends the word.
+_ENDING_STREET = re.compile(
+    rf"(?:{_CAP} )?[^\W\d_a-zß-öø-ÿ](?<!\w.)(?:[\w.'’-]{{2,40}}(?:(?<=straße)|(?<=strasse)|(?<=Straße)|(?<=Strasse)|(?<=str\.)|(?<=Str\.)|(?<=gasse)|(?<=Gasse)|(?<=allee)|(?<=Allee)|(?<=gatan)|(?<=vägen)"
+    r"|(?<=straat)|(?<=gracht))(?![\w])(?:(?: |, )\d{1,4}[a-z]?" + _HOUSE + r")?"
+    r"|[\w.'’-]{2,40}(?:(?<=weg)|(?<=Weg)|(?<=platz)|(?<=Platz)|(?<=ring)|(?<=Ring)|(?<=damm)|(?<=ufer)|(?<=markt)|(?<=steig)|(?<=stieg)|(?<=chaussee)|(?<=laan)|(?<=plein)|(?<=pad)|(?<=singel)|(?<=kade)|(?<=dreef)"
+    r"|(?<=dijk)|(?<=hof)|(?<=torget)|(?<=gränd)|(?<=stigen)|(?<=berg)|(?<=wall)|(?<=graben)|(?<=zeile)|(?<=promenade)|(?<=siedlung)|(?<=park)|(?<=steeg)) \d{1,4}[a-z]?"
+    + _HOUSE
+    + r")"
+    rf"|(?:Straße|Platz|Allee|Weg) (?:der|des|am|im|zum|zur) {_CAP}(?: {_CAP})?(?: \d{{1,4}}{_HOUSE})?"
+    rf"|(?:Am|An der|An den|Im|In der|Zum|Zur|Auf der|Auf dem|Unter den|Hinter der|Beim) {_CAP} \d{{1,4}}[a-z]?(?![\w.,]|\.\d| ?(?:mg|ml|Uhr|Jahre|Tage))"
+)
+_SMALL = r"(?:(?:de|du|des|del|della|dei|di|da|do|das|dos|la|las|le|les|lo|los|el|y|e|sur|sous|aux?|en) |d['’]|l['’]|dell['’]){0,4}"
+_NAMES = rf"{_SMALL}{_CAP}(?:(?:[ -]|-? (?:de|du|des|del|la|le|les|di|da|do|y|et) |-(?:de|du|des|la|le|les|et)-){_CAP}){{0,4}}"
+_DOOR = (
+    r"(?:,? {0,2}(?:n[º°o]\.? ?)?\d{1,5}[a-z]?(?![\w/])(?:-\d{1,4})?)?"
+    r"(?:,? {0,2}(?:Piso|Puerta|Interior|Int\.|Edif\.|Apto?\.|Apt\.|Dpto\.|Depto\.|Bloque|Escalera|Esc\.|Appartamento|Bajo|App\.|Appt|Bât\.?|étage) ?[\w-]{0,6})?"
+)
+# `rue de la Paix 5`, `Calle Mayor, 3`, `Via Roma 12`: the kind of street comes first.
+_LEADING_STREET = re.compile(
+    r"(?:\d(?<![\w./-]\d)\d{0,4},? ?(?:bis|ter|quater)?,? {1,2})?\b"
+    rf"(?:(?:rue|avenue|av\.|boulevard|bd|chemin|impasse|quai|allée|faubourg|ruelle|sentier|rang|montée|Rue|Avenue|Av\.|Boulevard|Bd|Chemin|Impasse|Quai|Allée|Faubourg"
+    r"|calle|Calle|C/|c/|avenida|Avenida|Avda\.?|paseo|Paseo|Plaza|Pza\.?|Pl\.|Ronda|Camino|Carretera|Ctra\.?|Glorieta|Travesía|Cuesta|Callejón|Alameda|Rambla|Pasaje|Acceso|Cañada"
+    r"|Urbanización|Vial|Privada|Eje vial|Periférico|Circuito|Calzada|Prolongación|Diagonal|Andador|Ampliación|Cerrada|Retorno|Corredor|Continuación|Circunvalación|Viaducto|Peatonal"
+    r"|Via|Vía|Viale|Piazza|Piazzale|Corso|Largo|Vicolo|Strada|Borgo|Contrada|Canale|Stretto|Rotonda|Incrocio"
+    r"|Rua|Travessa|Praça|Estrada|Rodovia|Ladeira|Esplanada|Viela|Loteamento|Residencial|Condomínio|ul\.|al\.|pl\.|os\.|aleja|plac)"
+    rf" {{0,1}}{_NAMES}{_DOOR}"
+    rf"|(?<=\d )(?:route|place|cours|square|passage|voie|Route|Place|Cours|Square|Passage|Voie|Campo|Lago|Jardim|Parque|Vila|Setor|Quadra|Sítio|Morro) {_NAMES}"
+    rf"|(?<=\d, )(?:route|place|cours|square|passage|voie|Route|Place|Cours|Square|Passage|Voie) {_NAMES})"
+)
+_LEADING_WORDS = frozenset(
+    """rue avenue av boulevard bd chemin impasse quai allée faubourg ruelle sentier rang montée calle c avenida avda paseo plaza pza pl ronda
+    camino carretera ctra glorieta travesía cuesta callejón alameda rambla pasaje acceso cañada urbanización vial privada eje periférico circuito
+    calzada prolongación diagonal andador ampliación cerrada retorno corredor continuación circunvalación viaducto peatonal via vía viale piazza
+    piazzale corso largo vicolo strada borgo contrada canale stretto rotonda incrocio rua travessa praça estrada rodovia ladeira esplanada viela
+    loteamento residencial condomínio ul al os aleja plac route place cours square passage voie campo lago jardim parque vila setor quadra sítio
+    morro""".split()
+)
+_ENDING_SIGNS = re.compile(
+    r"(?i:stra(?:ß|ss)e|str\.|gasse|allee|gatan|vägen|straat|gracht)|(?i:weg|latz|ring|damm|ufer|markt|steig|stieg|chaussee|laan|plein|pad|singel|kade|dreef|dijk|hof|torget|gränd"
+    r"|stigen|berg|wall|graben|zeile|promenade|siedlung|park|steeg) \d|(?:Am|An d|Im|In d|Zu[mr]|Auf d|Unter|Hinter|Beim)[a-z]{0,2} [^\W\d_a-zß-öø-ÿ]"
+)
+_BOX = re.compile(
+    r"\bP\.? ?O\.? ?Box[ #]{0,2}\d{1,7}|\b(?:RR|Rural Route) ?#?\d{1,3},? Box \d{1,5}"
+    r"|\b(?:Postfach|Apartado(?: de correos)?|BP|Boîte postale|Casilla)[ .:]{1,2}\d{1,7}(?: \d{2})?",
+    re.IGNORECASE,
+)
+_APARTMENT = re.compile(
+    r"\b(?:(?i:apt|apartment|piso|puerta|interior|dpto)\.?|Flat|Studio|Suite|Unit) ?#?(?=\w{0,5}\d|[A-Z]\b)(?P<unit>[\w-]{1,6})(?!\w)"
+)
+_APARTMENT_WORDS = frozenset(
+    "apt apartment flat studio suite unit piso puerta interior dpto".split()
+)
+_BOX_WORDS = frozenset("box postfach apartado bp postale casilla".split())
+_STREET_WORDS = frozenset(word.lower() for word in _SUFFIX.split("|"))
+_RARE_WORDS = frozenset(
+    form
+    for word in _RARE_SUFFIX.lower().split("|")
+    for form in ((word.removesuffix("s?"), word.removesuffix("?")) if "?" in word else (word,))
+)
+_PLAIN_WORDS = frozenset(
+    ("street", "avenue", "boulevard", "road", "lane", "st", "ave", "blvd", "rd")
+)
+
+_TOWN = rf"{_CAP}(?:(?: |-|/| (?:an der|am|im|in der|in|ob der|bei|vor der|sur|sous|lès|les|la|le|de|del|de la|de los|do|da|dos|y|on|upon) |-(?:sur|sous|lès|les|la|le|de|du|en|et)-){_CAP}){{0,4}}"
+_ZIP = re.compile(
+    r"\b(?:zip(?:[ -]?code)?|postal code|postcode|plz|postleitzahl|code postal|c\.?p\.?|código postal|codigo postal)(?: (?:is|of|es|est|ist))?[ :]{1,3}(?P<zip>\d{5}(?:-\d{4})?|\d{4,6}|\d{2}-\d{3})(?!\w)",
+    re.IGNORECASE,
+)
+_ZIP_PLUS = re.compile(r"\d(?<![\w./-]\d)\d{4}-\d{4}(?![\w-])")
+_POSTCODE = re.compile(
+    r"[A-Z](?<!\w.)(?:[A-Z]?\d[A-Z\d]? ?\d[ABD-HJLNP-UW-Z]{2}|[A-Z]?\d{1,2}[A-Z]? \d[ABD-HJLNP-UW-Z]{2}|\d[A-Z] ?\d[A-Z]\d)(?!\w)"
+)
+_CODED_TOWN = re.compile(
+    rf"(?P<code>(?:[A-Z]{{1,2}}-)?\d(?<![\w./,+-]\d)(?:\d{{4}}|\d{{3}}|\d-\d{{3}}|\d{{3}} ?[A-Z]{{2}}|\d{{2}} \d{{2}}|\d{{4}}-\d{{3}}))(?:,? {{1,2}}|\n)(?P<town>{_TOWN})"
+)
+_TOWN_CODE = re.compile(
+    rf"(?P<town>{_TOWN})(?:,? |,? [A-Z]{{2,3}} |-)(?P<code>\d{{5,6}}(?:-\d{{3,4}})?)(?![\w./]|,\d| ?(?:mg|ml|units?|IU|UI|Euro|EUR|cells))"
+)
+_COUNTRY_CODE = re.compile(
+    r"\b(?:United States|USA|Canada|Mexico|México|Brazil|Brasil|Germany|Deutschland|France|Spain|España|Italy|Italia|India|Poland|Polska|Sweden|Sverige|Netherlands|Nederland|Austria"
+    r"|Österreich|Switzerland|Schweiz|Suisse|Belgium|Belgique|Portugal|Ireland|Norway|Denmark|Finland|Australia)(?:,? |\n)(?P<code>\d{4,6}(?: ?[A-Z]{2})?|\d{2}-\d{3}|\d{5}-\d{3,4}|\d{3} \d{2})(?![\w./])"
+)
+_GAP = re.compile(r"(?:[ \t]{0,3}[,;·|/][ \t\n>?]{0,6}|[ \t]{0,3}\n[ \t\n>?]{0,8}| (?=\d{4,6}\b)| \()")
+_UNIT_LINE = re.compile(
+    r"(?:Apt|Apartment|Suite|Ste|Unit|Flat|Studio|Piso|Puerta|Interior|Int|Edif|Appartamento|Appt|App|Bloque|Esc|Wohnung|Whg|\d{1,3}(?:\.|st|nd|rd|th|º|er|e|ème)? (?:floor|Etage|OG|étage|Stock|piso))\b\.? ?[\w-]{0,6}"
+)
+_CODE_LINE = re.compile(
+    r"(?:[A-Z]{1,2}-)?(?:\d{5}(?:-\d{3,4})?|\d{4}(?: ?[A-Z]{2}\b)?|\d{2}-\d{3}|\d{3} \d{2}|\d{6}|\d{8})(?![\w/]|[.,]\d)"
+)
+_TOWN_LINE = re.compile(_TOWN)
+_PROVINCE = re.compile(r" {0,1}\((?P<province>[A-Z]{2})\)")
+_WORDS = re.compile(r"[^\W\d_][\w'’]{0,40}")
+_STEPS = 5
+
+
+def find_street_addresses(
+    text: str, lower: str, words: set[str], language: str
+) -> Iterator[TextSpan]:
+    """Return street addresses, boxes and apartments, and the towns and postcodes after them.
+
+    `lower` and `words` are the text and its distinct words in lower case: patterns run only where
+    one of their words occurs.
+    """
+    for start, end in _find_streets(text, words, language):
+        yield TextSpan(start, end, "B", "PLACE")
+        yield from _follow_address(text, end, language)
+    if not words.isdisjoint(_BOX_WORDS):
+        for found in _BOX.finditer(text):
+            yield TextSpan(*found.span(), "B", "PLACE")
+            yield from _follow_address(text, found.end(), language)
+    if not words.isdisjoint(_APARTMENT_WORDS):
+        for found in _APARTMENT.finditer(text):
+            yield TextSpan(*found.span(), "B", "PLACE")
+
+
+def _find_streets(text: str, words: set[str], language: str) -> Iterator[tuple[int, int]]:
+    if not words.isdisjoint(_STREET_WORDS):
+        yield from (found.span() for found in _STREET.finditer(text))
+        yield from (
+            found.span()
+            for found in _UNNUMBERED.finditer(text)
+            if not lexicon.is_ordinary(fold_accents(found["name"].split(" ")[0]))
+        )
+    if not words.isdisjoint(_RARE_WORDS):
+        yield from (found.span() for found in _RARE_STREET.finditer(text) if _is_street(found))
+    if not words.isdisjoint(_PLAIN_WORDS):
+        yield from (found.span() for found in _PLAIN_STREET.finditer(text))
+    if not words.isdisjoint(_LEADING_WORDS):
+        yield from (found.span() for found in _LEADING_STREET.finditer(text))
+    if _ENDING_SIGNS.search(text):
+        yield from (
+            found.span()
+            for found in _ENDING_STREET.finditer(text)
+            if not lexicon.is_ordinary(found[0].split(" ")[0].lower())
+        )
+
+
+def _is_street(found: re.Match[str]) -> bool:
+    """Return whether a name before `Points`, `Burgs` and the like makes them a street."""
+    name = fold_accents(found["name"].rstrip("."))
+    if found["name"].isupper():
+        return False
+    if lexicon.is_ordinary(name):
+        ends_line = found.end() == len(found.string) or found.string[found.end()] in ",\n"
+        return found["number"] is not None and ends_line
+    return found["number"] is not None or name not in lexicon.eponyms()
+
+
+def _follow_address(text: str, position: int, language: str) -> Iterator[TextSpan]:
+    """Return what stands after a street or a box: apartment, postcode, town and province."""
+    after_code = False
+    for _ in range(_STEPS):
+        gap = _GAP.match(text, position)
+        if gap is None and not after_code:
+            return
+        position = gap.end() if gap else position + (text[position : position + 1] == " ")
+        found = _UNIT_LINE.match(text, position) or _CODE_LINE.match(text, position)
+        if found is not None:
+            after_code = found[0][0].isdigit() or "-" in found[0]
+            yield TextSpan(*found.span(), "B", "PLACE")
+            position = found.end()
+            continue
+        town = _TOWN_LINE.match(text, position)
+        end = _end_of_line_town(text, town, language) if town else 0
+        if end <= position:
+            return
+        yield TextSpan(position, end, "B", "PLACE")
+        province = _PROVINCE.match(text, end)
+        position = province.end() if province else end
+        after_code = False
+
+
+def _end_of_line_town(text: str, town: re.Match[str], language: str) -> int:
+    """Return where a town after a street or a postcode ends; 0 if everyday words stand there."""
+    end = town.start() + len(town[0].rstrip(".'’-"))
+    if text[end : end + 1] == ":":
+        return 0
+    words = _WORDS.findall(text[town.start() : end])
+    plain = [fold_accents(word) for word in words]
+    if not plain or plain[0] in ("dr", "mr", "mrs", "ms", "herr", "frau", "tel", "fax", "phone"):
+        return 0
+    if " ".join(plain) in lexicon.towns():
+        return end
+    if all(lexicon.is_ordinary(word, language) for word in plain):
+        return 0
+    return end
+
+
+def find_postcodes(text: str, words: set[str], language: str) -> Iterator[TextSpan]:
+    """Return postcodes that a word, a town beside them or their form gives away."""
+    if not words.isdisjoint(("zip", "zipcode", "postal", "postcode", "plz", "postleitzahl", "cp")):
+        for found in _ZIP.finditer(text):
+            is_zip = len(found["zip"]) in (5, 10) and not words.isdisjoint(("zip", "zipcode"))
+            label = ("ZIP", found["zip"][:3]) if is_zip else ("PLACE", "")
+            yield TextSpan(*found.span("zip"), "B", *label)
+    for found in _ZIP_PLUS.finditer(text):
+        yield TextSpan(*found.span(), "B", "ZIP", found[0][:3])
+    for found in _POSTCODE.finditer(text):
+        if " " in found[0] or len(found[0]) > 5:
+            yield TextSpan(*found.span(), "B", "PLACE")
+    for found in _COUNTRY_CODE.finditer(text):
+        yield TextSpan(*found.span("code"), "B", "PLACE")
+    yield from _find_coded_towns(text, language)
+
+
+def _find_coded_towns(text: str, language: str) -> Iterator[TextSpan]:
+    """Return towns with their postcode before or after them: `83873 Lemgo`, `Cuenca, 08175`."""
+    for found in _CODED_TOWN.finditer(text):
+        end = _end_of_known_town(found["town"], language, is_sure=len(found["code"]) > 4)
+        if end:
+            yield TextSpan(found.start("code"), found.start("town") + end, "B", "PLACE")
+    for found in _TOWN_CODE.finditer(text):
+        words = list(_WORDS.finditer(found["town"]))
+        plain = [fold_accents(word[0]) for word in words]
+        for first in range(len(words)):
+            if " ".join(plain[first:]) in lexicon.towns() and not (
+                first == len(words) - 1 and lexicon.is_ordinary(plain[first], language)
+            ):
+                yield TextSpan(
+                    found.start("town") + words[first].start(), found.end("code"), "B", "PLACE"
+                )
+                break
+
+
+def _end_of_known_town(town: str, language: str, *, is_sure: bool) -> int:
+    """Return where a known town at the start of `town` ends, or an unknown one if the code is sure."""
+    words = list(_WORDS.finditer(town))
+    plain = [fold_accents(word[0]) for word in words]
+    for last in range(len(words), 0, -1):
+        is_word = last == 1 and lexicon.is_ordinary(plain[0], language)
+        if " ".join(plain[:last]) in lexicon.towns() and not is_word:
+            return words[last - 1].end()
+    if not is_sure or any(lexicon.is_ordinary(word, language) for word in plain[:1]):
+        return 0
+    return len(town.rstrip(".'’-"))
