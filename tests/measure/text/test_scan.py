@@ -11,13 +11,16 @@ from discreet.measure.text import (
     capitalized_words,
     contacts,
     dates,
+    languages,
     names,
     numbers,
     places,
+    plates,
+    streets,
 )
 from discreet.measure.text.scan import scan_text
 
-MODULES = (contacts, dates, names, numbers, places, capitalized_words)
+MODULES = (contacts, dates, languages, names, numbers, places, plates, streets, capitalized_words)
 
 
 def found(text: str, *own: str) -> list[tuple[str, str]]:

@@ -7,8 +7,8 @@ from collections.abc import Collection, Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
-from discreet.measure.profile.person_names import fold_accents
 from discreet.measure.text import languages, lexicon
+from discreet.measure.text.person_names import fold_accents
 
 # A letter that is no lower-case ASCII letter begins it; marks and inner apostrophes and hyphens
 # belong to it. The look behind comes after the first sign, so that the search can skip prose.
@@ -89,11 +89,15 @@ def classify_word(word: str, language: str = "en") -> int:
         return 0
     kind = WordKind.UPPER if word.isupper() else 0
     parts = [plain.replace("'", "").replace("’", ""), *_PARTS.findall(plain)]
+    kind |= WordKind.EPONYM if any(part in lexicon.eponyms() for part in parts) else 0
+    ordinary = {part for part in parts if lexicon.is_ordinary(part, language)}
+    if ordinary.issuperset(parts[1:]):
+        kind |= WordKind.ORDINARY
+    elif len(parts) > 2:
+        # `Self-emp` is no name, although `Self` alone may be one.
+        parts = [part for part in parts if part not in ordinary]
     kind |= WordKind.GIVEN if any(part in lexicon.given_names() for part in parts) else 0
     kind |= WordKind.FAMILY if any(part in lexicon.family_names() for part in parts) else 0
-    kind |= WordKind.EPONYM if any(part in lexicon.eponyms() for part in parts) else 0
-    if all(lexicon.is_ordinary(part, language) for part in parts[1:]):
-        kind |= WordKind.ORDINARY
     if not kind & (WordKind.NAME | WordKind.ORDINARY) and word[0].isupper():
         kind |= WordKind.UNKNOWN
     return kind
@@ -130,9 +134,13 @@ def is_own(word: str, own: Collection[str]) -> bool:
 
 
 _NAME_LABEL = re.compile(
-    r"\b(?:names?|nom|nombre|apellidos?|nachname|vorname|prénom|surname)[ \u00a0]?: {0,6}\Z", re.IGNORECASE
+    r"\b(?:names?|nom|nombre|apellidos?|nachname|vorname|prénom|surname)[ \u00a0]?: {0,6}\Z",
+    re.IGNORECASE,
 )
-_CAPITAL_PARTICLES = frozenset("DE DU DES DEL LA LAS LOS VAN DER DEN VON ZU DA DI DO DOS".split())
+_CAPITAL_PARTICLES_TEXT = """
+DE DU DES DEL LA LAS LOS VAN DER DEN VON ZU DA DI DO DOS
+"""
+_CAPITAL_PARTICLES = frozenset(_CAPITAL_PARTICLES_TEXT.split())
 
 
 def find_runs(text: str, own: Collection[str], language: str) -> Iterator[list[CapitalizedWord]]:
@@ -140,7 +148,11 @@ def find_runs(text: str, own: Collection[str], language: str) -> Iterator[list[C
     run: list[CapitalizedWord] = []
     title_end = -_LONGEST_TITLE_GAP
     for found in find_words(text, own, language):
-        if run and run[-1].kind & WordKind.UPPER and text[found.start : found.end] in _CAPITAL_PARTICLES:
+        if (
+            run
+            and run[-1].kind & WordKind.UPPER
+            and text[found.start : found.end] in _CAPITAL_PARTICLES
+        ):
             continue
         word = _reclassify_word(text, found, run, title_end)
         if not word.may_be_name or word.kind & WordKind.TITLE:

@@ -45,7 +45,8 @@ _PHONE = re.compile(
     re.IGNORECASE,
 )
 _INTERNATIONAL = re.compile(
-    r"\+(?<!\w\+)(?=[\d ()./–-]{8,24})\d{1,4}(?:[ ./–-]{0,3}\(?\d{1,9}\)?){1,8}(?:(?=x\d)|(?!\w))" + _EXTENSION,
+    r"\+(?<!\w\+)(?=[\d ()./–-]{8,24})\d{1,4}(?:[ ./–-]{0,3}\(?\d{1,9}\)?){1,8}(?:(?=x\d)|(?!\w))"
+    + _EXTENSION,
     re.I,
 )
 # With the trunk prefix 0: `0316/83778353`, `(01632) 960868`, `08-33 74 06`, `03 23 28 30 38`.
@@ -65,7 +66,7 @@ _DATE_SHAPE = re.compile(
     r"\(?\d{1,2}([./-])\d{1,2}\1(?:\d{2}|\d{4})(?!\d)|\d{2}[./-]\d{4}\Z|\(?\d{2}\.\d{2}\.?(?= |\Z)"
 )
 _LOCAL = re.compile(
-    r"\d(?<![\w./+-]\d)(?:\d{2}[-. –]\d{4}|\d{9}|\d{3,6})(?![\w]|[-./]\d)" + _EXTENSION, re.I
+    r"\d(?<![\w./+-]\d)(?:\d{2}[-. –]\d{4}|\d{7,13}|\d{3,6})(?![\w]|[-./]\d)" + _EXTENSION, re.I
 )
 _CALL = re.compile(
     r"(?:phone|telephone|telefon|telefono|teléfono|téléphone|tél|móvil|movil|celular|portable|mobil|handy|rufnummer|nummer|joindre|appeler|rappeler|llamar|au|al|unter|erreichbar|tel|cell|cellphone|mobile|pager|paged|beeper|ph|call|called|callback|call back|dial|reach(?:ed)?"
@@ -179,7 +180,8 @@ def find_phones(text: str) -> Iterator[TextSpan]:
             yield _phone_span(text, *found.span())
     for found in _NATIONAL.finditer(text):
         digits = sum(sign.isdigit() for sign in found[0])
-        if 7 <= digits <= 21 and not _DATE_SHAPE.match(found[0]):
+        is_grouped = not found[0].isdigit()
+        if is_grouped and 7 <= digits <= 21 and not _DATE_SHAPE.match(found[0]):
             yield _phone_span(text, *found.span())
 
 

@@ -82,9 +82,10 @@ PLACE_BEFORE = re.compile(
     r"|\b(?:ville|commune|lieu|lieu de naissance|ciudad|municipio|localidad|población|domicilio|provincia)(?: (?:de|d['’]|:))? {0,1}:? {0,1}\Z",
     re.IGNORECASE,
 )
-PREPOSITIONS = frozenset(
-    """in aus nach bei von um im am zu à a de en au vers depuis près sur desde hasta hacia del du cerca""".split()
-)
+PREPOSITIONS_TEXT = """
+in aus nach bei von um im am zu à a de en au vers depuis près sur desde hasta hacia del du cerca
+"""
+PREPOSITIONS = frozenset(PREPOSITIONS_TEXT.split())
 _DETERMINER_WORDS = """
 der die das den dem des ein eine einen einem einer eines kein keine keinen keinem keiner mein meine meinen meiner sein seine seinen seinem seiner ihr
 ihre ihren ihrem ihrer unser unsere unseren unserem unserer dieser diese dieses diesen diesem jeder jede jedes jeden alle allen viele vielen mehrere
@@ -92,10 +93,11 @@ mehreren einige einigen wenig wenige etwas mehr zum zur beim im am vom ins ans p
 drei vier fünf sechs sieben acht neun zehn beide beiden
 """
 _DETERMINERS = frozenset(_DETERMINER_WORDS.split())
-_NOT_ADJECTIVES = frozenset(
-    """über unter oder aber immer hier gegenüber wieder wurde habe wäre sowie heute danke bitte gerne rufe bitten danken
-    informieren kontaktieren haben wurden werden sollen""".split()
-)
+_NOT_ADJECTIVES_TEXT = """
+über unter oder aber immer hier gegenüber wieder wurde habe wäre sowie heute danke bitte gerne rufe bitten danken informieren kontaktieren
+haben wurden werden sollen
+"""
+_NOT_ADJECTIVES = frozenset(_NOT_ADJECTIVES_TEXT.split())
 
 
 def detect_language(words: Collection[str]) -> str:

@@ -16,28 +16,30 @@ _WORD_ENDINGS = (
     "zine triptan mide ol-xl"
 )
 _ENDINGS = tuple(_WORD_ENDINGS.split())
+_GERMAN_ENDINGS = """
+ung ungen heit heiten keit keiten schaft schaften tion tionen itat itaten ismus itis ose osen amie amien ie ien tik tiken tur turen ienz ienzen
+tanz tanzen ektomie skopie graphie grafie logie loge login logen loginnen pathie plastik algie urie azol pril olol statin sartan cillin mycin
+oxacin parin ige igen iges ische ischen isches liche lichen liches
+"""
+_FRENCH_ENDINGS = "tion tions ments emie pathie logie logue scopie graphie tomie ectomie algie urie ique iques isme"
+_SPANISH_ENDINGS = """
+cion ciones miento mientos itis osis emia patia logia logo loga scopia grafia tomia algia uria idad idades ismo mente
+"""
 _ENDINGS_OF = {
-    "de": tuple(
-        "ung ungen heit heiten keit keiten schaft schaften tion tionen itat itaten ismus itis ose osen amie amien ie ien tik tiken tur "
-        "turen ienz ienzen tanz tanzen ektomie skopie graphie grafie logie loge login logen loginnen pathie plastik algie urie azol "
-        "pril olol statin sartan cillin mycin oxacin parin ige igen iges ische ischen isches liche lichen liches".split()
-    ),
-    "fr": tuple(
-        "tion tions ments emie pathie logie logue scopie graphie tomie ectomie algie urie ique iques isme".split()
-    ),
-    "es": tuple(
-        "cion ciones miento mientos itis osis emia patia logia logo loga scopia grafia tomia algia uria idad idades ismo mente".split()
-    ),
+    "de": tuple(_GERMAN_ENDINGS.split()),
+    "fr": tuple(_FRENCH_ENDINGS.split()),
+    "es": tuple(_SPANISH_ENDINGS.split()),
 }
 _FORMS = ("s", "es", "ed", "d", "ing", "ly", "er")
 _FORMS_OF = {"de": ("s", "es", "e", "en", "n", "er"), "fr": ("s", "e", "es"), "es": ("s", "es")}
 _LONGEST = 40  # longer than any word of these languages
 # Family names end with these words as often as nouns do.
-_NAME_HEADS = frozenset(
-    """mann wald stein feld burg baum haus hof bauer koch wirt brand berg kamp land markt horn kopf fuss fuß hammer see bach mond
-    kern wein herr herz vater bein wolf fisch garten ring schloss brot bund hand rand wand stadt graf holz ort huber heim wasser lust
-    bad tal dorf kirche kirchen brucke furt leben weiler moor winkel eck mark tor bruch grund blick""".split()
-)
+_NAME_HEADS_TEXT = """
+mann wald stein feld burg baum haus hof bauer koch wirt brand berg kamp land markt horn kopf fuss fuß hammer see bach mond kern wein herr
+herz vater bein wolf fisch garten ring schloss brot bund hand rand wand stadt graf holz ort huber heim wasser lust bad tal dorf kirche
+kirchen brucke furt leben weiler moor winkel eck mark tor bruch grund blick
+"""
+_NAME_HEADS = frozenset(_NAME_HEADS_TEXT.split())
 
 
 @cache
@@ -59,11 +61,16 @@ def eponyms() -> frozenset[str]:
 
 
 @cache
+def cities() -> frozenset[str]:
+    """Return larger towns, with blanks between their words: most of them name nothing else."""
+    return frozenset(city.replace("_", " ") for city in _read("cities"))
+
+
+@cache
 def towns() -> frozenset[str]:
-    """Return places of the world, with blanks between their words."""
+    """Return places of the world, small ones too, with blanks between their words."""
     packed = (files("discreet") / "data" / "text" / "towns.xz").read_bytes()
-    listed = lzma.decompress(packed).decode("utf-8").split("\n")
-    return frozenset(listed) | {city.replace("_", " ") for city in _read("cities")}
+    return cities().union(lzma.decompress(packed).decode("utf-8").split("\n"))
 
 
 def is_ordinary(word: str, language: str = "en") -> bool:

@@ -6,7 +6,6 @@ import re
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
-from discreet.measure.profile.person_names import fold_accents
 from discreet.measure.text import languages, lexicon
 from discreet.measure.text.capitalized_words import (
     CapitalizedWord,
@@ -16,6 +15,7 @@ from discreet.measure.text.capitalized_words import (
     is_own,
 )
 from discreet.measure.text.context import word_before
+from discreet.measure.text.person_names import fold_accents
 from discreet.measure.text.spans import TextSpan
 
 _RELATIVES = (
@@ -85,7 +85,9 @@ _HEADS = re.compile(
     r"|traction|splint|gait|law|rule|bands?|spots?|ataxia|dystrophy|atrophy|parkinsonism|negative|positive|medium|agar|duct|canal|artery|muscle|ligament|lesion|deformity|spine|ring|web|pouch|flap|graft|wires?|clips?)\b",
 )
 _DEVICES = (
-    "foley doppler babinski romberg valsalva apgar glasgow hickman swan ganz gram gleason snellen"
+    "foley doppler babinski romberg valsalva apgar glasgow hickman swan ganz gram gleason snellen wolff-parkinson-white child-pugh guillain-barre "
+    "creutzfeldt-jakob ehlers-danlos charcot-marie-tooth henoch-schonlein stevens-johnson budd-chiari zollinger-ellison wernicke-korsakoff epstein-barr "
+    "mallory-weiss prader-willi lennox-gastaut sturge-weber klippel-feil cheyne-stokes swan-ganz jackson-pratt kaplan-meier lasegue"
 )
 _ALONE = frozenset(_DEVICES.split())
 _CUE_WORDS = """
@@ -108,7 +110,10 @@ _FOREIGN_CUES = frozenset(
     f"{languages.TITLES} {languages.RELATIVES} {languages.ROLES} {languages.BEFORE_NAMES}".split()
 )
 _FOREIGN_CUE = re.compile(r"[ \n]{0,2}[,:(.]{0,2}[ \n]{1,3}[\"“(]?\Z")
-_FOREIGN_BY = frozenset("von mit durch an für bei par avec chez por con para".split())
+_FOREIGN_BY_TEXT = """
+von mit durch an für bei par avec chez por con para
+"""
+_FOREIGN_BY = frozenset(_FOREIGN_BY_TEXT.split())
 _FOREIGN_DOES = re.compile(
     rf"(?:,? (?:{'|'.join(languages.ACTS.split()).replace('_', ' ')}))\b", re.IGNORECASE
 )
@@ -167,9 +172,12 @@ class _Run:
     def is_eponym(self) -> bool:
         """Return whether an illness, sign or device is named, not a person."""
         last = self.words[-1]
-        if last.kind & WordKind.EPONYM and len(self.words) == 1:
-            if _HEADS_BEFORE.search(self.text, max(0, self.start - 24), self.start):
-                return True
+        if (
+            last.kind & WordKind.EPONYM
+            and len(self.words) == 1
+            and _HEADS_BEFORE.search(self.text, max(0, self.start - 24), self.start)
+        ):
+            return True
         if _HEADS.match(self.text, last.end):
             return not any(
                 word.kind & WordKind.GIVEN and not word.kind & WordKind.EPONYM
@@ -178,9 +186,7 @@ class _Run:
         if len(self.words) > 1 or not last.kind & WordKind.EPONYM:
             return False
         written = fold_accents(self.text[last.start : last.end])
-        alone = written in _ALONE or (
-            "-" in written and len(lexicon.eponyms().intersection(written.split("-"))) > 1
-        )
+        alone = written in _ALONE
         return alone or (last.possessive and not _OWNS.match(self.text, last.end))
 
     @property
@@ -256,8 +262,12 @@ def find_names(text: str, own: Collection[str], language: str) -> Iterator[TextS
         yield from _find_own_lower(text, own)
 
 
-_PARTICLE_BEFORE = re.compile(r"(?<![\w'’-])(?:van|von|vom|zu|ter|ten|de la|de las|de los|van de[rn]?|von de[rn]?)[ ]\Z")
-_SMALL_PARTICLE_BEFORE = re.compile(r"(?<![\w'’-])(?:de|del|della|da|das|di|do|dos|du|des|d['’]|l['’])[ ]?\Z")
+_PARTICLE_BEFORE = re.compile(
+    r"(?<![\w'’-])(?:van|von|vom|zu|ter|ten|de la|de las|de los|van de[rn]?|von de[rn]?)[ ]\Z"
+)
+_SMALL_PARTICLE_BEFORE = re.compile(
+    r"(?<![\w'’-])(?:de|del|della|da|das|di|do|dos|du|des|d['’]|l['’])[ ]?\Z"
+)
 
 
 def _start_with_particle(text: str, start: int, language: str) -> int:
@@ -300,28 +310,37 @@ def _is_single(run: _Run) -> bool:
         return not _is_month(run) and (not run.opens_sentence or run.may_act)
     if (run.is_cued and not _is_month(run)) or run.acts:
         return True
-    if run.language != "en" and word.kind & WordKind.NAME:
-        if word_before(run.text, run.start) in _FOREIGN_BY:
-            return run.is_inside
-    if run.language == "de" and languages.stands_like_noun(word_before(run.text, run.start)):
+    before = word_before(run.text, run.start)
+    if run.language != "en" and word.kind & WordKind.NAME and before in _FOREIGN_BY:
+        return run.is_inside
+    if run.language == "de" and languages.stands_like_noun(before):
         return False
-    # Inside a sentence only names have capitals, unless a list knows the word.
-    unknown = (
-        word.kind & WordKind.UNKNOWN
-        and not word.kind & WordKind.EPONYM
-        and word.end - word.start > 3
-    )
-    if not unknown or run.is_product:
-        return False
-    return run.is_inside or _is_long_town(run.text[word.start : word.end])
+    return _is_capital_name(run)
 
 
+def _is_capital_name(run: _Run) -> bool:
+    """Return whether a capital makes a name: inside a sentence no other word has one, unless a list knows it."""
+    word = run.words[0]
+    if not word.kind & WordKind.UNKNOWN or word.kind & WordKind.EPONYM:
+        return False
+    if word.end - word.start <= _SHORT_WORD or run.is_product:
+        return False
+    return run.is_inside or _opens_as_town(run)
+
+
+_SHORT_WORD = 3
 _LONG_TOWN = 6
+_GOES_ON = re.compile(r"(?:['’]s)? [^\W\d_A-Z]")
 
 
-def _is_long_town(word: str) -> bool:
+def _opens_as_town(run: _Run) -> bool:
     """Return whether a word opens a sentence as the name of a town, too long to be much else."""
-    return len(word) >= _LONG_TOWN and fold_accents(word) in lexicon.towns()
+    written = run.text[run.start : run.end]
+    return (
+        len(written) >= _LONG_TOWN
+        and fold_accents(written) in lexicon.towns()
+        and _GOES_ON.match(run.text, run.end) is not None
+    )
 
 
 def _is_several(run: _Run) -> bool:
@@ -343,9 +362,10 @@ def _is_several(run: _Run) -> bool:
         return True
     if words[0].kind & WordKind.GIVEN and words[-1].kind & (WordKind.FAMILY | WordKind.UNKNOWN):
         return True
-    return not run.is_product and all(
-        word.kind & (WordKind.UNKNOWN | WordKind.NAME) and word.end - word.start > 1
-        for word in words
+    return (
+        not run.is_product
+        and all(word.end - word.start > 1 for word in words)
+        and any(not word.kind & WordKind.ORDINARY for word in words)
     )
 
 

@@ -5,15 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from discreet.measure.profile.person_names import fold_accents
 from discreet.measure.text import languages, lexicon
 from discreet.measure.text.context import word_before
+from discreet.measure.text.person_names import fold_accents
 from discreet.measure.text.spans import TextSpan
+from discreet.measure.text.streets import STATES
 
-_STATES = (
-    "AL|AK|AZ|AR|CA|CO|CT|DE|DC|FL|GA|HI|ID|IL|IN|IA|KS|KY|LA|ME|MD|MA|MI|MN|MS|MO|MT|NE|NV|NH|NJ|NM|NY|NC|ND|OH|OK|OR|PA|RI|SC"
-    "|SD|TN|TX|UT|VT|VA|WA|WV|WI|WY|PR"
-)
 _STATE_NAMES = (
     "Alabama|Alaska|Arizona|Arkansas|California|Colorado|Connecticut|Delaware|Florida|Georgia|Hawaii|Idaho|Illinois|Indiana|Iowa"
     "|Kansas|Kentucky|Louisiana|Maine|Maryland|Massachusetts|Michigan|Minnesota|Mississippi|Missouri|Montana|Nebraska|Nevada"
@@ -23,7 +20,7 @@ _STATE_NAMES = (
 _CAP = r"[^\W\d_a-zß-öø-ÿ][\w'’.-]{0,30}"
 _TOWN = rf"{_CAP}(?:[ -](?:de |del |la |on |upon )?{_CAP}){{0,2}}"
 _TOWN_STATE = re.compile(
-    rf"(?:\b(?P<state>{_STATES})|\b(?P<name>{_STATE_NAMES}))\b(?:[,.]? {{1,3}}(?P<zip>\d{{5}}(?:[-–]\d{{4}})?)(?!\w|-\d))?"
+    rf"(?:\b(?P<state>{STATES})|\b(?P<name>{_STATE_NAMES}))\b(?:[,.]? {{1,3}}(?P<zip>\d{{5}}(?:[-–]\d{{4}})?)(?!\w|-\d))?"
 )
 _TOWN_BEFORE = re.compile(rf"(?<![\w'’.-])(?P<town>{_TOWN}),? {{1,2}}\Z")
 _LIVES = re.compile(
@@ -46,9 +43,8 @@ _JOINT = (
     r"(?: |-|- |-{1,2}| (?:an der|am|im|in der|in|ob der|bei|vor der|sur|sous|lès|les|la|le|de|del|de la|de las|de los|du|des|do|da|dos|y|on|upon|under|of|the|los|las) "
     r"|-(?:sur|sous|lès|les|la|le|de|du|en|et|a)-)"
 )
-_TOWN_HERE = re.compile(
-    rf"(?:['’]s-|['’]t )?[^\W\d_a-zß-öø-ÿ](?<![\w-].)[\w'’.-]{{0,30}}(?:{_JOINT}{_CAP}){{0,4}}"
-)
+_CAPITAL = re.compile(r"[^\W\d_a-zß-öø-ÿ](?<![\w-].)")
+_TOWN_HERE = re.compile(rf"{_CAP}(?:{_JOINT}{_CAP}){{0,4}}")
 _TAIL_AFTER = re.compile(
     rf" (?:los (?:altos|bajos)|(?:Est|Ouest|Nord|Sud)\b|de (?:la|los|las) {_CAP}|del {_CAP}|am {_CAP}|an der {_CAP}|im {_CAP}|in der {_CAP}|ob der {_CAP}|sur {_CAP}|d[eoa]s? {_CAP}|upon {_CAP})"
     r"| (?:Falls|Heights|Creek|Mills|Springs|Beach|Park|City|Hills|Valley|Grove|Lake|Rapids|Harbor|Harbour|Village|Junction|Bay|Island|Bridge|Point|Airport|Country Club)\b"
@@ -68,7 +64,7 @@ _INSTITUTION = re.compile(
 _WORDS = re.compile(r"[^\W\d_][\w'’]{0,40}")
 
 
-_STATE_WORDS = frozenset(_STATES.split("|")) | frozenset(re.findall(r"[A-Z][a-z]+", _STATE_NAMES))
+_STATE_WORDS = frozenset(STATES.split("|")) | frozenset(re.findall(r"[A-Z][a-z]+", _STATE_NAMES))
 _INSTITUTION_NAMES = """
 Hospital Hospitals Center Clinic Centre Home Rehab Rehabilitation Hospice Infirmary Pharmacy University College Church School
 Elementary Academy Manor Living System Shelter Prison Jail Synagogue Mosque Community Village County Parish Township Borough
@@ -141,12 +137,19 @@ _TOWN_ENDS = frozenset(_TOWN_ENDS_TEXT.split())
 
 def find_towns(text: str, language: str) -> Iterator[TextSpan]:
     """Return towns after `lives in` and the like, and known towns after a preposition."""
-    for found in _TOWN_HERE.finditer(text):
-        start = found.start()
+    last = 0
+    for capital in _CAPITAL.finditer(text):
+        start = capital.start()
+        if start < last:
+            continue
         before = word_before(text, start)
         is_elided = text[max(0, start - 2) : start] in ("d'", "d’", "D'", "D’")
         if before not in _TOWN_ENDS and before not in languages.PREPOSITIONS and not is_elided:
             continue
+        found = _TOWN_HERE.match(text, start)
+        if found is None:
+            continue
+        last = found.end()
         lives = _LIVES.search(text, max(0, start - 64), start) or languages.PLACE_BEFORE.search(
             text, max(0, start - 64), start
         )
@@ -193,7 +196,10 @@ def _is_strange(text: str, found: re.Match[str]) -> bool:
     return not lexicon.is_ordinary(plain) and not any(plain in names for names in known)
 
 
-_SURE_PREPOSITIONS = frozenset("in near at from outside aus nach à en desde hacia près".split())
+_SURE_PREPOSITIONS_TEXT = """
+in near at from outside aus nach à en desde hacia près
+"""
+_SURE_PREPOSITIONS = frozenset(_SURE_PREPOSITIONS_TEXT.split())
 
 
 def _end_of_known(town: str, language: str, before: str, *, lives: bool) -> int:
@@ -244,8 +250,8 @@ def _is_everyday(plain: list[str], number: int, language: str) -> bool:
     following = plain[number + 1] if number == 0 and len(plain) > 1 else ""
     if following and word in _TOWN_HEADS:
         return False
-    return (
-        not following or lexicon.is_listed(following, language) and following not in _TOWN_TAILS
+    return not following or (
+        lexicon.is_listed(following, language) and following not in _TOWN_TAILS
     )
 
 

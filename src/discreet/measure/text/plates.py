@@ -17,12 +17,6 @@ _PLATE_WORD = re.compile(
     r"|immatricul\w{1,8}|plaques?(?: d['’]immatriculation| minéralogique)?|matr[íi]culas?|placas?|patente|targa|kenteken|regnr|registreringsnummer|rejestracyjn\w{1,4}|rejestracj\w{1,3})\b",
     re.IGNORECASE,
 )
-# Words for a vehicle and its driver: the form of a country's plate must follow at once.
-_VEHICLE_WORD = re.compile(
-    r"\b(?:vehicles?|car|truck|van|motorcycle|motorbike|ambulance|taxi|sedan|pickup|suv|bus|trailer|scooter|driver|fahrzeugs?|wagens?|autos?|pkw|lkw|kfz|motorrad|taxi|krankenwagen|unfallwagens?|transporter|fahrer"
-    r"|v[ée]hicules?|voitures?|camion|camionnette|moto|conducteur|conductrice|veh[íi]culos?|coches?|furgoneta|motocicleta|autom[óo]vil|conductora?|auto)\b",
-    re.IGNORECASE,
-)
 # What may stand between: small words of the four languages, or the rest of a noun phrase.
 _BETWEEN = re.compile(
     r"(?: {1,2}(?:\([^()\n]{1,20}\)|[^\W\d_][\w'’-]{0,20})){0,8}? {0,2}[:=#(\"“]? {0,2}(?:is |was |no\.? |nr\.? |n[º°] ?|number |es |est |lautet |ist |war )?[\"“(]?"
@@ -53,21 +47,41 @@ _COUNTRY_PLATE = re.compile(
 _CLEAR_PLATE = re.compile(
     r"[A-Z](?<![\w./-].)(?:[A-Z]-\d{3}-[A-Z]{2}|[A-ZÄÖÜ]{0,2}-[A-Z]{1,2} \d{1,4}[EH]?|[A-Z]{2}-\d[A-Z]\d{2})(?![\w/%-]|[.,]\d)"
 )
-_BRACKETED = re.compile(r" \((?P<plate>(?=[0-9 -]{0,7}[A-Z])(?=[A-Z -]{0,7}\d)[A-Z0-9][A-Z0-9 -]{3,9}[A-Z0-9])\)")
+_BRACKETED = re.compile(
+    r" \((?P<plate>(?=[0-9 -]{0,7}[A-Z])(?=[A-Z -]{0,7}\d)[A-Z0-9][A-Z0-9 -]{3,9}[A-Z0-9])\)"
+)
 _SHORTEST, _LONGEST = 4, 9
 _REACH = 64
 _UNIT = re.compile(r" ?(?:mg|ml|mcg|km|mph|cm|mm|years?|days?|Jahre|ans|años|Uhr)\b")
 
 
-def find_plates(text: str, lower: str) -> Iterator[TextSpan]:
-    """Return plates; `lower` is the text in lower case, letter by letter."""
-    for found in _PLATE_WORD.finditer(lower):
-        yield from _plate_after(text, found.end(), _BETWEEN, _ANY_PLATE)
-    for found in _VEHICLE_WORD.finditer(lower):
-        bracketed = _BRACKETED.match(text, found.end())
-        if bracketed is not None:
-            yield TextSpan(*bracketed.span("plate"), "L", "VEHICLE")
-        yield from _plate_after(text, found.end(), _NEAR, _COUNTRY_PLATE)
+_PLATE_STARTS = (
+    "plate plaque placa kennzeichen nummernschild immatricul registra reg tag matr patente targa kenteken rejestr "
+    "autokennz"
+)
+_STARTS = tuple(_PLATE_STARTS.split())
+# Words for a vehicle and its driver: the form of a country's plate must follow at once.
+_VEHICLES_TEXT = """
+vehicle vehicles car truck van motorcycle motorbike ambulance taxi sedan pickup suv bus trailer scooter driver fahrzeug fahrzeugs wagen
+wagens auto autos pkw lkw kfz motorrad krankenwagen unfallwagen unfallwagens transporter fahrer vehicule vehicules véhicule véhicules
+voiture voitures camion camionnette moto conducteur conductrice vehiculo vehículo vehiculos vehículos coche coches furgoneta motocicleta
+automovil automóvil conductor conductora
+"""
+_VEHICLES = frozenset(_VEHICLES_TEXT.split())
+_VEHICLE_WORD = re.compile(rf"\b(?:{'|'.join(sorted(_VEHICLES, reverse=True))})\b")
+
+
+def find_plates(text: str, lower: str, words: set[str]) -> Iterator[TextSpan]:
+    """Return plates; `lower` and `words` are the text and its distinct words in lower case."""
+    if any(start in lower for start in _STARTS):
+        for found in _PLATE_WORD.finditer(lower):
+            yield from _plate_after(text, found.end(), _BETWEEN, _ANY_PLATE)
+    if not words.isdisjoint(_VEHICLES):
+        for found in _VEHICLE_WORD.finditer(lower):
+            bracketed = _BRACKETED.match(text, found.end())
+            if bracketed is not None:
+                yield TextSpan(*bracketed.span("plate"), "L", "VEHICLE")
+            yield from _plate_after(text, found.end(), _NEAR, _COUNTRY_PLATE)
     for found in _CLEAR_PLATE.finditer(text):
         yield TextSpan(*found.span(), "L", "VEHICLE")
 

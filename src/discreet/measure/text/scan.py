@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterator
 
 from discreet.measure.text import contacts, dates, names, numbers, places, plates, streets
@@ -60,17 +61,29 @@ def _find_candidates(text: str, own: PersonNames) -> Iterator[TextSpan]:
     words = {word.lower() for word in written}
     lower = _lower_text(text)
     language = detect_language(words)
-    towns = [places.widen_place(text, town) for town in places.find_towns(text, language)]
-    yield from towns
+    located = resolve_spans(_find_places(text, lower, written, words, language))
+    yield from located
+    starts = [place.start for place in located]
     for span in names.find_names(text, own.words, language):
         # `lives in Jackson`: the words before it say which of the two it is.
-        if not any(town.start <= span.start and span.end <= town.end for town in towns):
+        before = bisect_right(starts, span.start) - 1
+        if before < 0 or located[before].end < span.end:
             yield places.widen_place(text, span)
     yield from _by_words(text, lower, written, words)
     yield from _by_signs(text, lower)
-    yield from streets.find_street_addresses(text, lower, words, language)
     if _DIGIT.search(text):
-        yield from _with_digits(text, lower, words, language)
+        yield from _with_digits(text, lower, words)
+
+
+def _find_places(
+    text: str, lower: str, written: set[str], words: set[str], language: str
+) -> Iterator[TextSpan]:
+    for town in places.find_towns(text, language):
+        yield places.widen_place(text, town)
+    yield from places.find_towns_with_states(text, written)
+    yield from streets.find_street_addresses(text, lower, written, words, language)
+    if _DIGIT.search(text):
+        yield from streets.find_postcodes(text, words, language)
 
 
 def _lower_text(text: str) -> str:
@@ -84,7 +97,6 @@ def _lower_text(text: str) -> str:
 
 
 def _by_words(text: str, lower: str, written: set[str], words: set[str]) -> Iterator[TextSpan]:
-    yield from places.find_towns_with_states(text, written)
     yield from places.find_institutions(text, written)
     yield from names.find_lower_names(text, written)
     yield from names.find_kin(text)
@@ -112,7 +124,7 @@ def _by_signs(text: str, lower: str) -> Iterator[TextSpan]:
         yield from contacts.find_ipv6(text)
 
 
-def _with_digits(text: str, lower: str, words: set[str], language: str) -> Iterator[TextSpan]:
+def _with_digits(text: str, lower: str, words: set[str]) -> Iterator[TextSpan]:
     if _MARKED.search(text):
         yield from contacts.find_ipv4(text)
         yield from dates.find_numeric_dates(text)
@@ -123,10 +135,9 @@ def _with_digits(text: str, lower: str, words: set[str], language: str) -> Itera
         yield from numbers.find_grouped_numbers(text)
         yield from dates.find_compact_dates(text)
     yield from numbers.find_numbers(text)
-    yield from plates.find_plates(text, lower)
+    yield from plates.find_plates(text, lower, words)
     yield from dates.find_ages(text)
     if not words.isdisjoint(dates.ORDINAL_WORDS):
         yield from dates.find_ordinal_days(text)
     if not words.isdisjoint(dates.BIRTH_WORDS):
         yield from dates.find_birth_years(text)
-    yield from streets.find_postcodes(text, words, language)

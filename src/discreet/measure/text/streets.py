@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from discreet.measure.profile.person_names import fold_accents
 from discreet.measure.text import lexicon
+from discreet.measure.text.person_names import fold_accents
 from discreet.measure.text.spans import TextSpan
 
 _CAP = r"[^\W\d_a-zß-öø-ÿ][\w'’.-]{0,30}"
@@ -25,7 +25,9 @@ _RARE_SUFFIX = (
     "|Skyway|Springs?|Spurs?|Squares|Station|Stravenue|Stream|Streets|Summit|Throughway|Trace|Track|Trafficway|Tunnel|Underpass|Unions?"
     "|Valleys?|Via|Viaduct|Views?|Villages?|Ville|Vista|Walks|Ways|Wells?"
 )
-_UNIT = r"(?:,? {0,2}(?:apt|apartment|unit|suite|ste|floor|fl|room|rm|lot|trailer|#)\.? ?#?[\w-]{1,6})?"
+_UNIT = (
+    r"(?:,? {0,2}(?:apt|apartment|unit|suite|ste|floor|fl|room|rm|lot|trailer|#)\.? ?#?[\w-]{1,6})?"
+)
 _NUMBER = r"\d(?<![\w./-]\d)\d{0,5}[A-Za-z]?(?:-\d{1,4})?,? {1,2}"
 _STREET = re.compile(
     rf"{_NUMBER}(?:(?:[NSEW]|NE|NW|SE|SW)\.? )?"
@@ -73,30 +75,52 @@ _LEADING_STREET = re.compile(
     rf"|(?<=\d )(?:route|place|cours|square|passage|voie|Route|Place|Cours|Square|Passage|Voie|Campo|Lago|Jardim|Parque|Vila|Setor|Quadra|Sítio|Morro) {_NAMES}"
     rf"|(?<=\d, )(?:route|place|cours|square|passage|voie|Route|Place|Cours|Square|Passage|Voie) {_NAMES})"
 )
-_LEADING_WORDS = frozenset(
-    """rue avenue av boulevard bd chemin impasse quai allée faubourg ruelle sentier rang montée calle c avenida avda paseo plaza pza pl ronda
-    camino carretera ctra glorieta travesía cuesta callejón alameda rambla pasaje acceso cañada urbanización vial privada eje periférico circuito
-    calzada prolongación diagonal andador ampliación cerrada retorno corredor continuación circunvalación viaducto peatonal via vía viale piazza
-    piazzale corso largo vicolo strada borgo contrada canale stretto rotonda incrocio rua travessa praça estrada rodovia ladeira esplanada viela
-    loteamento residencial condomínio ul al os aleja plac route place cours square passage voie campo lago jardim parque vila setor quadra sítio
-    morro""".split()
+_LEADING_WORDS_TEXT = """
+rue avenue av boulevard bd chemin impasse quai allée faubourg ruelle sentier rang montée calle c avenida avda paseo plaza pza pl ronda
+camino carretera ctra glorieta travesía cuesta callejón alameda rambla pasaje acceso cañada urbanización vial privada eje periférico
+circuito calzada prolongación diagonal andador ampliación cerrada retorno corredor continuación circunvalación viaducto peatonal via vía
+viale piazza piazzale corso largo vicolo strada borgo contrada canale stretto rotonda incrocio rua travessa praça estrada rodovia ladeira
+esplanada viela loteamento residencial condomínio ul al os aleja plac route place cours square passage voie campo lago jardim parque vila
+setor quadra sítio morro
+"""
+_LEADING_WORDS = frozenset(_LEADING_WORDS_TEXT.split())
+# Ends of street names: the first say street by themselves, the others with a number after them.
+_SURE_ENDS = (
+    "straße",
+    "strasse",
+    "str.",
+    "gasse",
+    "allee",
+    "gatan",
+    "vägen",
+    "straat",
+    "gracht",
 )
-_ENDING_SIGNS = re.compile(
-    r"(?i:stra(?:ß|ss)e|str\.|gasse|allee|gatan|vägen|straat|gracht)|(?i:weg|latz|ring|damm|ufer|markt|steig|stieg|chaussee|laan|plein|pad|singel|kade|dreef|dijk|hof|torget|gränd"
-    r"|stigen|berg|wall|graben|zeile|promenade|siedlung|park|steeg) \d|(?:Am|An d|Im|In d|Zu[mr]|Auf d|Unter|Hinter|Beim)[a-z]{0,2} [^\W\d_a-zß-öø-ÿ]"
-)
+_NUMBERED_ENDS_TEXT = """
+weg platz ring damm ufer markt steig stieg chaussee laan plein pad singel kade dreef dijk hof torget gränd stigen berg wall
+graben zeile promenade siedlung park steeg
+"""
+_NUMBERED_ENDS = tuple(f"{ending} " for ending in _NUMBERED_ENDS_TEXT.split())
+_AT_WORDS_TEXT = """
+Am An Im In Zum Zur Auf Unter Hinter Beim
+"""
+_AT_WORDS = frozenset(_AT_WORDS_TEXT.split())
 _BOX = re.compile(
     r"\bP\.? ?O\.? ?Box[ #]{0,2}\d{1,7}|\b(?:RR|Rural Route) ?#?\d{1,3},? Box \d{1,5}"
-    r"|\b(?:Postfach|Apartado(?: de correos)?|BP|Boîte postale|Casilla)[ .:]{1,2}\d{1,7}(?: \d{2})?",
+    r"|\b(?:Postfach|Apartado(?: de correos)?|Boîte postale|Casilla)[ .:]{1,2}\d{1,7}(?: \d{2})?",
     re.IGNORECASE,
 )
 _APARTMENT = re.compile(
     r"\b(?:(?i:apt|apartment|piso|puerta|interior|dpto)\.?|Flat|Studio|Suite|Unit) ?#?(?=\w{0,5}\d|[A-Z]\b)(?P<unit>[\w-]{1,6})(?!\w)"
 )
-_APARTMENT_WORDS = frozenset(
-    "apt apartment flat studio suite unit piso puerta interior dpto".split()
-)
-_BOX_WORDS = frozenset("box postfach apartado bp postale casilla".split())
+_APARTMENT_WORDS_TEXT = """
+apt apartment flat studio suite unit piso puerta interior dpto
+"""
+_APARTMENT_WORDS = frozenset(_APARTMENT_WORDS_TEXT.split())
+_BOX_WORDS_TEXT = """
+box postfach apartado postale casilla
+"""
+_BOX_WORDS = frozenset(_BOX_WORDS_TEXT.split())
 _STREET_WORDS = frozenset(word.lower() for word in _SUFFIX.split("|"))
 _RARE_WORDS = frozenset(
     form
@@ -116,17 +140,29 @@ _ZIP_PLUS = re.compile(r"\d(?<![\w./-]\d)\d{4}-\d{4}(?![\w-])")
 _POSTCODE = re.compile(
     r"[A-Z](?<!\w.)(?:[A-Z]?\d[A-Z\d]? ?\d[ABD-HJLNP-UW-Z]{2}|[A-Z]?\d{1,2}[A-Z]? \d[ABD-HJLNP-UW-Z]{2}|\d[A-Z] ?\d[A-Z]\d)(?!\w)"
 )
+STATES = (
+    "AL|AK|AZ|AR|CA|CO|CT|DE|DC|FL|GA|HI|ID|IL|IN|IA|KS|KY|LA|ME|MD|MA|MI|MN|MS|MO|MT|NE|NV|NH|NJ|NM|NY|NC|ND|OH|OK|OR|PA|RI|SC"
+    "|SD|TN|TX|UT|VT|VA|WA|WV|WI|WY|PR"
+)
 _CODED_TOWN = re.compile(
     rf"(?P<code>(?:[A-Z]{{1,2}}-)?\d(?<![\w./,+-]\d)(?:\d{{4}}|\d{{3}}|\d-\d{{3}}|\d{{3}} ?[A-Z]{{2}}|\d{{2}} \d{{2}}|\d{{4}}-\d{{3}}))(?:,? {{1,2}}|\n)(?P<town>{_TOWN})"
 )
-_TOWN_CODE = re.compile(
-    rf"(?P<town>{_TOWN})(?:,? |,? [A-Z]{{2,3}} |-)(?P<code>\d{{5,6}}(?:-\d{{3,4}})?)(?![\w./]|,\d| ?(?:mg|ml|units?|IU|UI|Euro|EUR|cells))"
+_CODE_AFTER = re.compile(
+    r"\d(?<![\w./]\d)\d{4,5}(?:-\d{3,4})?(?![\w./]|,\d| ?(?:mg|ml|units?|IU|UI|Euro|EUR|cells))"
 )
+_TOWN_BEFORE = re.compile(rf"(?P<town>{_TOWN})(?:,? |,? (?!(?:{STATES}) )[A-Z]{{2,3}} |-)\Z")
 _COUNTRY_CODE = re.compile(
     r"\b(?:United States|USA|Canada|Mexico|México|Brazil|Brasil|Germany|Deutschland|France|Spain|España|Italy|Italia|India|Poland|Polska|Sweden|Sverige|Netherlands|Nederland|Austria"
     r"|Österreich|Switzerland|Schweiz|Suisse|Belgium|Belgique|Portugal|Ireland|Norway|Denmark|Finland|Australia)(?:,? |\n)(?P<code>\d{4,6}(?: ?[A-Z]{2})?|\d{2}-\d{3}|\d{5}-\d{3,4}|\d{3} \d{2})(?![\w./])"
 )
-_GAP = re.compile(r"(?:[ \t]{0,3}[,;·|/][ \t\n>?]{0,6}|[ \t]{0,3}\n[ \t\n>?]{0,8}| (?=\d{4,6}\b)| \()")
+_COUNTRIES_TEXT = """
+states usa canada mexico méxico brazil brasil germany deutschland france spain españa italy italia india poland polska sweden sverige
+netherlands nederland austria österreich switzerland schweiz suisse belgium belgique portugal ireland norway denmark finland australia
+"""
+_COUNTRIES = frozenset(_COUNTRIES_TEXT.split())
+_GAP = re.compile(
+    r"(?:[ \t]{0,3}[,;·|/][ \t\n>?]{0,6}|[ \t]{0,3}\n[ \t\n>?]{0,8}| (?=\d{4,6}\b)| \()"
+)
 _UNIT_LINE = re.compile(
     r"(?:Apt|Apartment|Suite|Ste|Unit|Flat|Studio|Piso|Puerta|Interior|Int|Edif|Appartamento|Appt|App|Bloque|Esc|Wohnung|Whg|\d{1,3}(?:\.|st|nd|rd|th|º|er|e|ème)? (?:floor|Etage|OG|étage|Stock|piso))\b\.? ?[\w-]{0,6}"
 )
@@ -134,20 +170,22 @@ _CODE_LINE = re.compile(
     r"(?:[A-Z]{1,2}-)?(?:\d{5}(?:-\d{3,4})?|\d{4}(?: ?[A-Z]{2}\b)?|\d{2}-\d{3}|\d{3} \d{2}|\d{6}|\d{8})(?![\w/]|[.,]\d)"
 )
 _TOWN_LINE = re.compile(_TOWN)
+_SHORT_END = re.compile(r"\b(?:St|Ave?|Rd|Blvd|Ln|Dr|Ct|Pl|[Ss]tr)\.\Z|str\.\Z")
+_LINE_END = re.compile(r" ?(?:[,\n(]|\Z|\d|[A-Z]{2,3}\b)")
 _PROVINCE = re.compile(r" {0,1}\((?P<province>[A-Z]{2})\)")
 _WORDS = re.compile(r"[^\W\d_][\w'’]{0,40}")
 _STEPS = 5
 
 
 def find_street_addresses(
-    text: str, lower: str, words: set[str], language: str
+    text: str, lower: str, written: set[str], words: set[str], language: str
 ) -> Iterator[TextSpan]:
     """Return street addresses, boxes and apartments, and the towns and postcodes after them.
 
-    `lower` and `words` are the text and its distinct words in lower case: patterns run only where
-    one of their words occurs.
+    `lower` and `words` are the text and its distinct words in lower case, `written` the words as
+    they are written: patterns run only where one of their words occurs.
     """
-    for start, end in _find_streets(text, words, language):
+    for start, end in _find_streets(text, lower, written, words):
         yield TextSpan(start, end, "B", "PLACE")
         yield from _follow_address(text, end, language)
     if not words.isdisjoint(_BOX_WORDS):
@@ -159,7 +197,9 @@ def find_street_addresses(
             yield TextSpan(*found.span(), "B", "PLACE")
 
 
-def _find_streets(text: str, words: set[str], language: str) -> Iterator[tuple[int, int]]:
+def _find_streets(
+    text: str, lower: str, written: set[str], words: set[str]
+) -> Iterator[tuple[int, int]]:
     if not words.isdisjoint(_STREET_WORDS):
         yield from (found.span() for found in _STREET.finditer(text))
         yield from (
@@ -173,12 +213,21 @@ def _find_streets(text: str, words: set[str], language: str) -> Iterator[tuple[i
         yield from (found.span() for found in _PLAIN_STREET.finditer(text))
     if not words.isdisjoint(_LEADING_WORDS):
         yield from (found.span() for found in _LEADING_STREET.finditer(text))
-    if _ENDING_SIGNS.search(text):
+    if _may_end_street(lower, written):
         yield from (
             found.span()
             for found in _ENDING_STREET.finditer(text)
             if not lexicon.is_ordinary(found[0].split(" ")[0].lower())
         )
+
+
+def _may_end_street(lower: str, written: set[str]) -> bool:
+    """Return whether a word that ends a street's name, or `Am` and the like, is in the text at all."""
+    return (
+        any(ending in lower for ending in _SURE_ENDS)
+        or any(ending in lower for ending in _NUMBERED_ENDS)
+        or not written.isdisjoint(_AT_WORDS)
+    )
 
 
 def _is_street(found: re.Match[str]) -> bool:
@@ -195,11 +244,14 @@ def _is_street(found: re.Match[str]) -> bool:
 def _follow_address(text: str, position: int, language: str) -> Iterator[TextSpan]:
     """Return what stands after a street or a box: apartment, postcode, town and province."""
     after_code = False
+    if text[position - 1] == "." and not _SHORT_END.search(text, max(0, position - 6), position):
+        return
     for _ in range(_STEPS):
         gap = _GAP.match(text, position)
         if gap is None and not after_code:
             return
         position = gap.end() if gap else position + (text[position : position + 1] == " ")
+        is_line = gap is not None and "\n" in gap[0]
         found = _UNIT_LINE.match(text, position) or _CODE_LINE.match(text, position)
         if found is not None:
             after_code = found[0][0].isdigit() or "-" in found[0]
@@ -208,7 +260,7 @@ def _follow_address(text: str, position: int, language: str) -> Iterator[TextSpa
             continue
         town = _TOWN_LINE.match(text, position)
         end = _end_of_line_town(text, town, language) if town else 0
-        if end <= position:
+        if end <= position or (is_line and not _LINE_END.match(text, end)):
             return
         yield TextSpan(position, end, "B", "PLACE")
         province = _PROVINCE.match(text, end)
@@ -223,7 +275,11 @@ def _end_of_line_town(text: str, town: re.Match[str], language: str) -> int:
         return 0
     words = _WORDS.findall(text[town.start() : end])
     plain = [fold_accents(word) for word in words]
-    if not plain or plain[0] in ("dr", "mr", "mrs", "ms", "herr", "frau", "tel", "fax", "phone"):
+    if (
+        not plain
+        or (words[0].isupper() and len(words[0]) < 4)
+        or plain[0] in ("dr", "mr", "mrs", "ms", "herr", "frau", "tel", "fax", "phone")
+    ):
         return 0
     if " ".join(plain) in lexicon.towns():
         return end
@@ -244,28 +300,35 @@ def find_postcodes(text: str, words: set[str], language: str) -> Iterator[TextSp
     for found in _POSTCODE.finditer(text):
         if " " in found[0] or len(found[0]) > 5:
             yield TextSpan(*found.span(), "B", "PLACE")
-    for found in _COUNTRY_CODE.finditer(text):
-        yield TextSpan(*found.span("code"), "B", "PLACE")
+    if not words.isdisjoint(_COUNTRIES):
+        for found in _COUNTRY_CODE.finditer(text):
+            yield TextSpan(*found.span("code"), "B", "PLACE")
     yield from _find_coded_towns(text, language)
 
 
 def _find_coded_towns(text: str, language: str) -> Iterator[TextSpan]:
     """Return towns with their postcode before or after them: `83873 Lemgo`, `Cuenca, 08175`."""
     for found in _CODED_TOWN.finditer(text):
-        end = _end_of_known_town(found["town"], language, is_sure=len(found["code"]) > 4)
+        is_sure = len(found["code"]) > 4 and text[found.end("code")] != ","
+        end = _end_of_known_town(found["town"], language, is_sure=is_sure)
         if end:
             yield TextSpan(found.start("code"), found.start("town") + end, "B", "PLACE")
-    for found in _TOWN_CODE.finditer(text):
-        words = list(_WORDS.finditer(found["town"]))
-        plain = [fold_accents(word[0]) for word in words]
-        for first in range(len(words)):
-            if " ".join(plain[first:]) in lexicon.towns() and not (
-                first == len(words) - 1 and lexicon.is_ordinary(plain[first], language)
-            ):
-                yield TextSpan(
-                    found.start("town") + words[first].start(), found.end("code"), "B", "PLACE"
-                )
-                break
+    for code in _CODE_AFTER.finditer(text):
+        found = _TOWN_BEFORE.search(text, max(0, code.start() - 48), code.start())
+        start = _start_of_known_town(found["town"], language) if found else -1
+        if found and start >= 0:
+            yield TextSpan(found.start("town") + start, code.end(), "B", "PLACE")
+
+
+def _start_of_known_town(town: str, language: str) -> int:
+    """Return where a known town at the end of `town` begins; -1 for none."""
+    words = list(_WORDS.finditer(town))
+    plain = [fold_accents(word[0]) for word in words]
+    for first in range(len(words)):
+        is_word = first == len(words) - 1 and lexicon.is_ordinary(plain[first], language)
+        if " ".join(plain[first:]) in lexicon.towns() and not is_word:
+            return words[first].start()
+    return -1
 
 
 def _end_of_known_town(town: str, language: str, *, is_sure: bool) -> int:
@@ -276,6 +339,8 @@ def _end_of_known_town(town: str, language: str, *, is_sure: bool) -> int:
         is_word = last == 1 and lexicon.is_ordinary(plain[0], language)
         if " ".join(plain[:last]) in lexicon.towns() and not is_word:
             return words[last - 1].end()
-    if not is_sure or any(lexicon.is_ordinary(word, language) for word in plain[:1]):
+    if not is_sure or not plain or not words[0][0].istitle() or len(plain[0]) < 4:
+        return 0
+    if lexicon.is_ordinary(plain[0], language):
         return 0
     return len(town.rstrip(".'’-"))
