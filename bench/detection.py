@@ -246,8 +246,6 @@ def _deidentify_columns(source: Path) -> dict[str, str | None]:
 def _name_role(guess: Any) -> str:
     """Return the role of a guess in the words of the labels."""
     meaning = (guess.meaning or "").lower()
-    if guess.role == "household":
-        return "cluster"
     if meaning == "sampling weight":  # further weights of a table are kept out like identifiers
         return "weight"
     if guess.role == "identifier" and "free text" in meaning:
