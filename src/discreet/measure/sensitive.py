@@ -161,7 +161,8 @@ def _natural_ranks(
     """Return the place of each code in the natural order; a missing value comes last."""
     if column is not None and column.values is not None:
         return _ranks_in_policy(cells, domain, column.name, column.values)
-    return np.arange(domain.cardinality) if domain.column.kind.is_ordered else None
+    is_scale = domain.column.kind.is_ordered and (column is None or column.is_ordered)
+    return np.arange(domain.cardinality) if is_scale else None
 
 
 def _ranks_in_policy(

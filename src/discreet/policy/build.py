@@ -127,6 +127,7 @@ def _build_column(
         hierarchy=hierarchy,
         references=None if written.references is None else split_reference(written.references),
         unsure=written.unsure,
+        is_ordered=written.ordered,
         kind=written.kind,
         format=written.format,
         line=line,

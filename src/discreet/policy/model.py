@@ -60,7 +60,8 @@ class ColumnPolicy:
     data and not yet confirmed: it may guide a release, and is not public. With
     `has_private_bounds` questions find bounds themselves, for a share of epsilon.
     `unsure` marks a role that was guessed and not confirmed: the table is not published until it
-    is. `kind` is what its values are, for all rows; `format` is how its dates are
+    is. `is_ordered` is false for numbers that are codes of categories: they are not put into ranges.
+    `kind` is what its values are, for all rows; `format` is how its dates are
     written, such as `%d/%m/%Y`.
 
     >>> age = ColumnPolicy("age", ColumnRole.QUASI_IDENTIFIER, bounds=(Decimal(0), Decimal(120)))
@@ -77,6 +78,7 @@ class ColumnPolicy:
     drafted: frozenset[Literal["bounds", "values"]] = frozenset()
     has_private_bounds: bool = False
     unsure: bool = False
+    is_ordered: bool = True
     kind: ColumnKind | None = None
     format: str | None = None
     line: int | None = field(default=None, compare=False)

@@ -167,6 +167,11 @@ class WrittenColumn(WrittenMapping):
         pattern=r".\..",
         description="The column that this foreign key points to, as table.column.",
     )
+    ordered: bool = Field(
+        True,
+        description="Whether numbers lie on a scale. false: they are codes of categories, which are kept "
+        "or hidden, and not put into ranges.",
+    )
     unsure: bool = Field(
         False, description="The role is a guess: nothing is published until this key is deleted."
     )

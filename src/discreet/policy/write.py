@@ -202,9 +202,8 @@ def column_value(column: ColumnPolicy) -> dict[str, Any]:
         value["hierarchy"] = column.hierarchy.to_yaml_value()
     if column.references is not None:
         value["references"] = ".".join(column.references)
-    if column.unsure:
-        value["unsure"] = True
-    return value
+    flags = {"ordered": (column.is_ordered, True), "unsure": (column.unsure, False)}
+    return value | {key: said for key, (said, default) in flags.items() if said is not default}
 
 
 def criterion_value(criterion: Criterion) -> dict[str, Any]:

@@ -212,6 +212,7 @@ def _public_policy(policy: model.TablePolicy) -> model.TablePolicy:
             hierarchy=column.hierarchy
             if column.role is model.ColumnRole.QUASI_IDENTIFIER
             else None,
+            is_ordered=column.is_ordered,
         )
         for column in policy.columns
     )

@@ -38,7 +38,11 @@ def unlisted_columns(table: Table, policy: model.TablePolicy) -> UnlistedColumns
     exposing = [
         name
         for name, guess in guesses.items()
-        if guess.role is ColumnRole.QUASI_IDENTIFIER and name not in identifiers
+        if name not in identifiers
+        and (
+            guess.role is ColumnRole.QUASI_IDENTIFIER
+            or (guess.role is ColumnRole.SENSITIVE and guess.confidence == "low")
+        )
     ]
     cautions: list[str] = []
     if identifiers:

@@ -7,167 +7,31 @@ import re
 from discreet.engines.engine import Kind
 from discreet.measure.profile.concepts import Concept
 from discreet.measure.profile.statistics import ColumnStatistics
-from discreet.measure.profile.vocabulary import split_words
+from discreet.measure.profile.vocabulary import list_words, split_words
 
 _NUMBERS = (Kind.INTEGER, Kind.DECIMAL, Kind.REAL)
 # More categories than these have a name that says so.
 _MOST_CODES = 20
 _LARGEST_CODE = 999
 _LEAST_COUNTS = 5
-_CODE_WORDS = frozenset(
-    [
-        "code",
-        "kode",
-        "kod",
-        "codigo",
-        "codice",
-        "cod",
-        "cd",
-        "category",
-        "categorie",
-        "kategorie",
-        "kategoria",
-        "categoria",
-        "cat",
-        "type",
-        "typ",
-        "tipo",
-        "class",
-        "klasse",
-        "classe",
-        "klasa",
-        "group",
-        "gruppe",
-        "groupe",
-        "grupo",
-        "grupa",
-        "gruppo",
-        "groep",
-        "status",
-        "statut",
-        "stato",
-        "stan",
-        "art",
-        "schlussel",
-        "key",
-        "flag",
-        "indicator",
-        "concept",
-        "reason",
-        "grund",
-        "motif",
-        "motivo",
-        "anlass",
-        "mode",
-        "modalite",
-        "zone",
-        "sector",
-        "branche",
-        "nace",
-        "isco",
-        "naic",
-        "drg",
-        "icd",
-        "ghm",
-    ]
+_CODE_WORDS = list_words(
+    """
+    code kode kod codigo codice cod cd category categorie kategorie kategoria categoria cat
+    type typ tipo class klasse classe klasa group gruppe groupe grupo grupa gruppo groep
+    status statut stato stan art schlussel key flag indicator concept reason grund motif
+    motivo anlass mode modalite zone sector branche nace isco naic drg icd ghm
+    """
 )
-_ORDER_WORDS = frozenset(
-    [
-        "number",
-        "num",
-        "nb",
-        "nbr",
-        "count",
-        "anzahl",
-        "nombre",
-        "numero",
-        "liczba",
-        "aantal",
-        "amount",
-        "betrag",
-        "size",
-        "grosse",
-        "taille",
-        "total",
-        "sum",
-        "summe",
-        "year",
-        "yr",
-        "jahr",
-        "annee",
-        "ano",
-        "anno",
-        "rok",
-        "jaar",
-        "month",
-        "monat",
-        "mois",
-        "mes",
-        "day",
-        "tag",
-        "jour",
-        "dia",
-        "week",
-        "woche",
-        "hour",
-        "stunde",
-        "heure",
-        "hora",
-        "minute",
-        "score",
-        "points",
-        "punkte",
-        "punktzahl",
-        "rate",
-        "percent",
-        "prozent",
-        "ratio",
-        "level",
-        "niveau",
-        "stufe",
-        "grad",
-        "degree",
-        "scale",
-        "skala",
-        "rank",
-        "rang",
-        "age",
-        "alter",
-        "edad",
-        "wiek",
-        "eta",
-        "leeftijd",
-        "weight",
-        "gewicht",
-        "poids",
-        "peso",
-        "height",
-        "income",
-        "einkommen",
-        "revenu",
-        "salary",
-        "gehalt",
-        "cost",
-        "price",
-        "value",
-        "wert",
-        "dose",
-        "distance",
-        "length",
-        "lange",
-        "dauer",
-        "duration",
-        "quantity",
-        "menge",
-        "index",
-        "temperature",
-        "pressure",
-        "pulse",
-        "bmi",
-        "frequency",
-        "times",
-        "visit",
-    ]
+_ORDER_WORDS = list_words(
+    """
+    number num nb nbr count anzahl nombre numero liczba aantal amount betrag size grosse
+    taille total sum summe year yr jahr annee ano anno rok jaar month monat mois mes day tag
+    jour dia week woche hour stunde heure hora minute score points punkte punktzahl rate
+    percent prozent ratio level niveau stufe grad degree scale skala rank rang age alter edad
+    wiek eta leeftijd weight gewicht poids peso height income einkommen revenu salary gehalt
+    cost price value wert dose distance length lange dauer duration quantity menge index
+    temperature pressure pulse bmi frequency times visit
+    """
 )
 _ORDERED_CONCEPTS = (
     "age",

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from discreet.measure.profile.concepts import CONCEPTS, Concept
-from discreet.measure.profile.vocabulary import fold_letters
+from discreet.measure.profile.vocabulary import fold_letters, list_words
 from discreet.measure.text import lexicon
 from discreet.measure.text.person_names import fold_accents
 from discreet.measure.text.scan import scan_text
@@ -33,54 +33,13 @@ _MEASURE = re.compile(r"[<>≤≥~]?[-+]?\d{0,6}(?:[.,]\d+)?(?:/\d{1,3})?%?")
 
 
 # Words for a value that is not there, or is none of the others.
-_NOTHING = frozenset(
-    [
-        "other",
-        "others",
-        "unknown",
-        "missing",
-        "none",
-        "na",
-        "nan",
-        "null",
-        "refused",
-        "unspecified",
-        "declined",
-        "any",
-        "total",
-        "sonstige",
-        "sonstiges",
-        "andere",
-        "unbekannt",
-        "keine",
-        "keiner",
-        "kein",
-        "autre",
-        "autres",
-        "inconnu",
-        "aucun",
-        "aucune",
-        "otro",
-        "otra",
-        "otros",
-        "desconocido",
-        "ninguno",
-        "ninguna",
-        "inne",
-        "inny",
-        "nieznane",
-        "brak",
-        "altro",
-        "altri",
-        "sconosciuto",
-        "nessuno",
-        "nessuna",
-        "overig",
-        "overige",
-        "onbekend",
-        "geen",
-        "outro",
-    ]
+_NOTHING = list_words(
+    """
+    other others unknown missing none na nan null refused unspecified declined any total
+    sonstige sonstiges andere unbekannt keine keiner kein autre autres inconnu aucun aucune
+    otro otra otros desconocido ninguno ninguna inne inny nieznane brak altro altri
+    sconosciuto nessuno nessuna overig overige onbekend geen outro
+    """
 )
 _WORD = re.compile(r"[^\W\d_]+")
 _DIGIT = re.compile(r"\d")

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 MOST_VALUES = 20
 FEWEST_ROWS = 10
 _NUMBERS = (Kind.INTEGER, Kind.DECIMAL, Kind.REAL)
+_NESTED = ("place", "region", "occupation")
 
 
 @dataclass(frozen=True)
@@ -55,6 +56,8 @@ def propose_domain(
     values, note = _propose_values(counts, holders)
     if values is not None:
         return DomainDraft(values=values)
+    if guess.is_code:
+        return _propose_code_domain(counts, guess, note)
     if counts.kind in _NUMBERS:
         return _propose_number_domain(counts, guess)
     if guess.role is ColumnRole.QUASI_IDENTIFIER:
@@ -98,6 +101,22 @@ def _propose_values(counts: ColumnStatistics, holders: str) -> tuple[tuple[str, 
     return tuple(
         sorted(counts.sample, key=lambda value: (int(value) if is_number else 0, value))
     ), ""
+
+
+def _propose_code_domain(counts: ColumnStatistics, guess: RoleGuess, note: str) -> DomainDraft:
+    """Codes have no ranges; those of places and trades of one length are nested by their digits."""
+    if guess.role is not ColumnRole.QUASI_IDENTIFIER:
+        return DomainDraft(notes=(note,))
+    is_nested = guess.meaning in _NESTED and 3 <= counts.shortest == counts.longest
+    if not is_nested or counts.kind is not Kind.INTEGER:
+        return DomainDraft(
+            notes=(note, "codes without an order: add a `tree:` or `file:` to generalize in steps")
+        )
+    steps = [Decimal(10) ** power for power in range(1, counts.longest)]
+    return DomainDraft(
+        hierarchy={"intervals": steps},
+        notes=("codes whose first digits are the larger unit: each step hides one more digit",),
+    )
 
 
 def _propose_number_domain(counts: ColumnStatistics, guess: RoleGuess) -> DomainDraft:

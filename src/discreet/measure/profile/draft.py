@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from discreet.engines.address import without_password
 from discreet.engines.declared_schema import KIND_NAMES, declared_kind
-from discreet.engines.engine import DeclaredColumn, Table
+from discreet.engines.engine import DeclaredColumn, Kind, Table
 from discreet.errors import WrongUsage
-from discreet.measure.profile.domain import propose_domain
+from discreet.measure.profile.domain import MOST_VALUES, propose_domain
 from discreet.measure.profile.guess import RoleGuess, guess_column
 from discreet.measure.profile.keys import (
     KeyedTable,
@@ -67,12 +67,48 @@ def draft_tables(tables: Sequence[Table], *, sources: Sequence[str] | None = Non
 def _guess_columns(
     name: str, counts: Sequence[ColumnStatistics]
 ) -> tuple[dict[str, RoleGuess], Unit | None]:
-    guesses = _settle_weights(counts, {item.name: guess_column(item) for item in counts})
+    guesses = _settle_table(counts, {item.name: guess_column(item) for item in counts})
     unit = choose_unit(name, counts, guesses)
     if unit is not None and unit.repeats:  # then a row that is unique is not a person
         by_rows = {item.name: guess_column(item, noun="rows") for item in counts}
-        guesses = _settle_weights(counts, by_rows)
+        guesses = _settle_table(counts, by_rows)
     return guesses, unit
+
+
+def _settle_table(
+    counts: Sequence[ColumnStatistics], guesses: Mapping[str, RoleGuess]
+) -> dict[str, RoleGuess]:
+    """Return the guesses as the other columns of the table correct them."""
+    settled = _settle_weights(counts, guesses)
+    private = {
+        guess.meaning
+        for guess in settled.values()
+        if guess.role is ColumnRole.SENSITIVE and guess.confidence != "low"
+    }
+    if not private:
+        return settled
+    about = ", ".join(sorted(meaning for meaning in private if meaning))
+    return {
+        item.name: _measure_guess(settled[item.name], about)
+        if _is_measure(item, settled[item.name])
+        else settled[item.name]
+        for item in counts
+    }
+
+
+def _is_measure(counts: ColumnStatistics, guess: RoleGuess) -> bool:
+    """Whether a column that no rule recognizes holds amounts or measurements: numbers of many sizes."""
+    is_number = counts.kind in (Kind.INTEGER, Kind.DECIMAL, Kind.REAL)
+    is_open = guess.meaning is None and guess.role is ColumnRole.QUASI_IDENTIFIER
+    return is_number and is_open and not guess.is_code and counts.distinct > MOST_VALUES
+
+
+def _measure_guess(guess: RoleGuess, about: str) -> RoleGuess:
+    reason = (
+        f"not recognized: an amount or a measurement in a table about {about}, which outsiders rarely "
+        "know; make it a quasi-identifier if yours do"
+    )
+    return replace(guess, role=ColumnRole.SENSITIVE, reason=reason, meaning="measurement or amount")
 
 
 def _settle_weights(

@@ -28,6 +28,7 @@ from discreet.measure.profile.survey import is_household_id
 from discreet.measure.profile.vocabulary import (
     is_id_name,
     is_person_id_name,
+    is_row_id_name,
     rank_concepts,
 )
 from discreet.measure.text.person_names import looks_like_people
@@ -39,8 +40,13 @@ if TYPE_CHECKING:
 
 Confidence = Literal["high", "medium", "low"]
 
+# Codes that few rows share: they may name people, things or places.
+POSSIBLE_ID = "possible id"
 # Fewer people than this share a value: to know the value is nearly to find the person.
 CROWD = 5
+# An unrecognized column on which one row in five is alone may be a code of its own.
+UNIQUE_SHARE = 0.2
+_MOST_REGIONS = 60  # states, districts and territories of the United States
 FREE_TEXT_SHARE = 0.2
 _VARIED_TEXTS = 1_000
 _MOST_CATEGORIES = 20
@@ -90,7 +96,7 @@ class RoleGuess(Result):
     @property
     def may_identify(self) -> bool:
         """Whether it names people, or holds codes that may do so: neither is published by oversight."""
-        return self.role.names_people or self.safe_harbor not in (None, "B", "C")
+        return self.role.names_people or self.meaning == POSSIBLE_ID
 
 
 def guess_column(
@@ -331,7 +337,7 @@ def _by_free_text(column: _ColumnEvidence) -> RoleGuess | None:
     else:
         return None
     reason = f"free text: {says}, and sentences name people"
-    return column.guess(ColumnRole.IDENTIFIER, reason, "medium", meaning=FREE_TEXT, safe_harbor="R")
+    return column.guess(ColumnRole.IDENTIFIER, reason, "medium", meaning=FREE_TEXT)
 
 
 def _by_date(column: _ColumnEvidence) -> RoleGuess | None:
@@ -353,6 +359,18 @@ def is_date(counts: ColumnStatistics) -> bool:
     """Return whether the column holds days, as dates or as text."""
     written = counts.share("day") + counts.share("day in local order")
     return counts.kind in (Kind.DATE, Kind.TIMESTAMP) or written >= 0.8
+
+
+def _by_row_key(column: _ColumnEvidence) -> RoleGuess | None:
+    """`arrest_id` is a key whatever it is the key of, if nearly every row has its own."""
+    counts = column.counts
+    is_own = counts.present >= 20 and counts.distinct >= 0.9 * counts.present
+    if not (is_own and is_row_id_name(counts.name) and _looks_like_code(counts)):
+        return None
+    reason = f"the name says key; {counts.distinct:,} distinct values in {counts.present:,} rows"
+    return column.guess(
+        ColumnRole.IDENTIFIER, reason, "high", meaning="unique code", safe_harbor="R"
+    )
 
 
 def _by_duration(column: _ColumnEvidence) -> RoleGuess | None:
@@ -379,8 +397,19 @@ def _by_name(column: _ColumnEvidence) -> RoleGuess | None:
         reason = f"the name says {concept.name}: {concept.reason}"
     confidence: Confidence = "low" if concept.name == "outcome to predict" else "high"
     return column.guess(
-        concept.role, reason, confidence, meaning=concept.name, safe_harbor=concept.safe_harbor
+        concept.role, reason, confidence, meaning=concept.name, safe_harbor=_find_letter(column)
     )
+
+
+def _find_letter(column: _ColumnEvidence) -> str | None:
+    """Return the class of what outsiders know: names of employers and schools are in one, their codes not."""
+    counts, concept = column.counts, column.concept
+    if concept is None or concept.safe_harbor is not None:
+        return concept.safe_harbor if concept else None
+    if concept.name == "region":
+        return "B" if counts.distinct > _MOST_REGIONS else None
+    named = {"employer": "A", "school or clinic": "B"} if counts.kind is Kind.TEXT else {}
+    return named.get(concept.name)
 
 
 def _by_people(column: _ColumnEvidence) -> RoleGuess | None:
@@ -452,6 +481,22 @@ def _content_meaning(counts: ColumnStatistics) -> str | None:
     return None
 
 
+def _by_kind(column: _ColumnEvidence) -> RoleGuess | None:
+    """A time of day belongs to dates; what cannot be examined may be anything."""
+    kind = column.counts.kind
+    if kind is Kind.TIME:
+        reason = f"a time of day; {column.uniqueness}; people who were there know it"
+        meaning, letter = "part of a date", "C"
+    elif kind is Kind.OTHER:
+        reason = "bytes, lists or nested values, which cannot be examined"
+        meaning, letter = None, "R"
+    else:
+        return None
+    return column.guess(
+        ColumnRole.QUASI_IDENTIFIER, reason, "low", meaning=meaning, safe_harbor=letter
+    )
+
+
 def _by_key(column: _ColumnEvidence) -> RoleGuess | None:
     """A value of its own for nearly every row: a record number, a code, a name in any script."""
     counts = column.counts
@@ -497,7 +542,7 @@ def _by_reading(column: _ColumnEvidence) -> RoleGuess | None:
         return column.guess(
             ColumnRole.IDENTIFIER, reason, "medium", meaning="street address", safe_harbor="B"
         )
-    meaning = {"B": "place", "C": "date of an event"}.get(letter)
+    meaning = {"B": "place", "C": "date of an event"}.get(letter, POSSIBLE_ID)
     return column.guess(
         ColumnRole.QUASI_IDENTIFIER, reason, "low", meaning=meaning, safe_harbor=letter
     )
@@ -510,7 +555,8 @@ def _by_selectivity(column: _ColumnEvidence) -> RoleGuess:
             f"{column.uniqueness}, and some value is shared by fewer than {CROWD} rows; when in "
             "doubt, take it as known to outsiders"
         )
-        return column.guess(ColumnRole.QUASI_IDENTIFIER, reason, "low")
+        letter = "R" if counts.unique >= UNIQUE_SHARE * counts.present else None
+        return column.guess(ColumnRole.QUASI_IDENTIFIER, reason, "low", safe_harbor=letter)
     reason = (
         f"no value of it is rare ({column.uniqueness}, each value held by at least {CROWD}), and "
         "its name is no word we know; check that it is neither known to outsiders nor private"
@@ -528,11 +574,13 @@ _RULES: tuple[Callable[[_ColumnEvidence], RoleGuess | None], ...] = (
     _by_trace,
     _by_free_text,
     _by_date,
+    _by_row_key,
     _by_duration,
     _by_name,
     _by_words,
     _by_people,
     _by_known_content,
+    _by_kind,
     _by_key,
     _by_reading,
 )

@@ -16,6 +16,7 @@ from discreet.measure.profile.guess import RoleGuess
 from discreet.measure.profile.identifiers import SAFE_HARBOR
 from discreet.measure.profile.limits import RowsPerUnit
 from discreet.policy.answer_model import ROW
+from discreet.policy.model import ColumnRole
 from discreet.result import Result, to_plain_data
 
 _WIDTH = 100
@@ -41,6 +42,14 @@ class ColumnDraft(Result):
     references: tuple[str, str] | None = None
     kind: str = "text"
     format: str | None = None
+
+    @property
+    def is_code(self) -> bool:
+        """Whether its numbers are drafted as codes, which have no order."""
+        return self.guess.is_code and self.guess.role in (
+            ColumnRole.QUASI_IDENTIFIER,
+            ColumnRole.SENSITIVE,
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Return the guess and the proposal side by side."""
@@ -172,6 +181,8 @@ def _write_column(column: ColumnDraft) -> Iterator[str]:
         parts["values"] = {"drafted": list(domain.values)}
     if domain.hierarchy:
         parts["hierarchy"] = domain.hierarchy
+    if column.is_code:
+        parts["ordered"] = False
     if guess.confidence == "low" and not guess.role.names_people:
         parts["unsure"] = True
     yield f"      {_format_scalar(guess.column)}: {_format_flow(parts)}"

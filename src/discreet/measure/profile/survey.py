@@ -7,31 +7,27 @@ from decimal import Decimal, InvalidOperation
 from typing import TYPE_CHECKING, Literal
 
 from discreet.engines.engine import Kind
-from discreet.measure.profile.vocabulary import is_id_name, split_words
+from discreet.measure.profile.vocabulary import is_id_name, list_words, split_words
 
 if TYPE_CHECKING:
     from discreet.measure.profile.statistics import ColumnStatistics
 
 
-def _list_words(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
-
 _NUMBERS = (Kind.INTEGER, Kind.DECIMAL, Kind.REAL)
-_WEIGHTS = _list_words(
+_WEIGHTS = list_words(
     """
     weight weighting wght wgt wt poid gewicht gew gewichtung gewichtungsfaktor peso waga wagi gewichten
     """
 )
 # These mean weights of a survey whatever stands beside them.
-_FACTORS = _list_words(
+_FACTORS = list_words(
     """
     hochrechnungsfaktor hochrechnung gewichtungsfaktor ponderation ponderacion ponderacao ponderador
     ponderatore pondera fexp facexp fexpan
     """
 )
 # Beside a word for weight, or grown together with one, they make it a weight of a survey.
-_SURVEY = _list_words(
+_SURVEY = list_words(
     """
     sampling sample samp psp d an survey svy design desg final fnl finl afnl marsupwt pop population base analytic
     analysis calibrated calibration cal raked rake rep repl replicate jackknife bootstrap household hh
@@ -41,8 +37,8 @@ _SURVEY = _list_words(
     """
 )
 # A person's weight is one of a survey unless it looks like kilograms or pounds.
-_PERSONS = _list_words("person per pers p individual ind individu individuel persona pessoa")
-_BODIES = _list_words(
+_PERSONS = list_words("person per pers p individual ind individu individuel persona pessoa")
+_BODIES = list_words(
     """
     kg kgs kilo kilogram lb lbs pound gram gramm body birth korper geburt corporel corporal corporea
     corporeo naissance nacer nacimiento nascita nascer ciala lichaam lichaams current goal target
@@ -50,21 +46,21 @@ _BODIES = _list_words(
     cargo dry wet seed tare
     """
 )
-_HEIGHTS = _list_words(
+_HEIGHTS = list_words(
     "height hgt ht bmi grosse korpergrosse taille estatura altura altezza lengte wzrost statura"
 )
-_HOUSEHOLDS = _list_words(
+_HOUSEHOLDS = list_words(
     """
     household hh hhld haushalt menage foyer hogar vivienda famiglia familia family huishouden
     domicilio agregado gospodarstwo gospodarstwa dwelling
     """
 )
-_HOUSEHOLD_IDS = _list_words(
+_HOUSEHOLD_IDS = list_words(
     "hhid hid hhnr hhno hhnum hhserial hhldid idhh idhog idhogar idmenage householdid haushaltid"
 )
-_CLUSTER_IDS = _list_words("serial psu upm ea cluster clusterid psuid conglomerado klumpen grappe")
-_STRATA = _list_words("strata stratum strat schicht estrato strate strato warstwa psu cluster")
-_MEMBERS = _list_words("member size person child children kid line mitglied membre miembro")
+_CLUSTER_IDS = list_words("serial psu upm ea cluster clusterid psuid conglomerado klumpen grappe")
+_STRATA = list_words("strata stratum strat schicht estrato strate strato warstwa psu cluster")
+_MEMBERS = list_words("member size person child children kid line mitglied membre miembro")
 # People weigh between these, in kilograms or pounds.
 _LIGHTEST, _HEAVIEST, _TYPICAL = 2, 700, (20, 260)
 

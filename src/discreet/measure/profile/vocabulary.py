@@ -8,7 +8,14 @@ from dataclasses import dataclass
 from functools import cache
 
 from discreet.measure.profile.concepts import CONCEPTS, FREE_TEXT, Concept
+from discreet.measure.text import lexicon
 from discreet.measure.text.person_names import fold_accents
+
+
+def list_words(text: str) -> frozenset[str]:
+    """Return the words of a list that is written with blanks."""
+    return frozenset(text.split())
+
 
 _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _WORD = re.compile(r"[^\W\d_]+|\d+")
@@ -36,8 +43,8 @@ _STAFF = """
 """
 _CODES = ("code", "codigo", "clave", "ref")
 _PERSON_IDS = (("pid",), ("uid",))
-_ID_WORDS, _PERSON_WORDS = frozenset(_IDS.split()), frozenset(_PEOPLE.split())
-_STAFF_WORDS = frozenset(_STAFF.split())
+_ID_WORDS, _PERSON_WORDS = list_words(_IDS), list_words(_PEOPLE)
+_STAFF_WORDS = list_words(_STAFF)
 # Letters that are not a letter with an accent.
 _LETTERS = str.maketrans(
     {"ß": "ss", "ł": "l", "Ł": "L", "ø": "o", "Ø": "O", "đ": "d", "æ": "ae", "œ": "oe"}
@@ -45,6 +52,15 @@ _LETTERS = str.maketrans(
 _UMLAUTS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue"})
 _WEAK = 0.01  # of the strength of other phrases
 _HEAD = 20.0
+_GUESSED = 0.8  # of the strength of words that are written out
+_LEAST_CONSONANTS = 4
+_LEAST_START = 5  # letters of the beginning of a word that stand for it
+_MODIFIERS = list_words(
+    """
+    hh per fam tot total val value num no nr cnt amt avg max min mean med cur prev prior prim sec first last new old cat code cd grp
+    lvl type flag ind yr fed state net gross own main home work job emp mother father partner spouse resp self part my your
+    """
+)
 
 
 def fold_letters(text: str) -> str:
@@ -114,14 +130,90 @@ def recognize_concept(name: str) -> Concept | None:
 @cache
 def rank_concepts(name: str) -> tuple[Concept, ...]:
     """Return the concepts that a column's name may mean, the one of its longest phrase first."""
-    found = split_words(name)
     best: dict[str, tuple[float, int, Concept]] = {}
-    for phrase in _candidate_phrases(found):
-        strength = _match_strength(found, phrase)
-        if strength > best.get(phrase.concept.name, (0.0, 0, phrase.concept))[0]:
-            best[phrase.concept.name] = strength, phrase.place, phrase.concept
+    for found, weight in _readings(split_words(name)):
+        for phrase in _candidate_phrases(found):
+            strength = weight * _match_strength(found, phrase)
+            if strength > best.get(phrase.concept.name, (0.0, 0, phrase.concept))[0]:
+                best[phrase.concept.name] = strength, phrase.place, phrase.concept
     ranked = sorted(best.values(), key=lambda one: (-one[0], one[1]))
     return tuple(concept for _, _, concept in ranked)
+
+
+def _readings(found: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], float]]:
+    """Return the words of a name, then what they may be short for, and how much that counts."""
+    yield found, 1.0
+    longer = tuple(part for word in found for part in _spell_out(word))
+    if longer != found:
+        yield longer, _GUESSED
+
+
+@cache
+def _spell_out(word: str) -> tuple[str, ...]:
+    """Return the words that a word is made of or stands for, itself if there are none.
+
+    >>> _spell_out("hhincome"), _spell_out("gndr"), _spell_out("occupat"), _spell_out("insight")
+    (('hh', 'income'), ('gender',), ('occupation',), ('insight',))
+    """
+    known = _known_words()
+    if len(word) < _SHORTEST or word.isdigit() or word in known or lexicon.is_listed(word):
+        return (word,)
+    if (full := _abbreviations().get(word)) is not None:
+        return (full,)
+    begun = {one for one in known if one.startswith(word)} if len(word) >= _LEAST_START else set()
+    if begun and len({_concept_of_word(one) for one in begun}) == 1:
+        return (min(begun, key=lambda one: (len(one), one)),)
+    return _split_glued(word, known) or (word,)
+
+
+def _split_glued(word: str, known: frozenset[str]) -> tuple[str, ...] | None:
+    """Return the two or three known words that a word is glued from, one of them a long one."""
+    parts = known | _MODIFIERS
+    for start in range(2, len(word) - 1):
+        first, rest = word[:start], word[start:]
+        if first not in parts:
+            continue
+        more = (rest,) if rest in parts else None
+        if more is None and first in _MODIFIERS and len(rest) >= _SHORTEST:
+            more = _split_glued(rest, known)
+        if more is not None and any(
+            len(one) >= _SHORTEST and one in known for one in (first, *more)
+        ):
+            return (first, *more)
+    return None
+
+
+@cache
+def _known_words() -> frozenset[str]:
+    """Return the single words that mean a concept by themselves."""
+    _, by_first = _index_phrases()
+    return frozenset(
+        phrase.joined
+        for phrases in by_first.values()
+        for phrase in phrases
+        if len(phrase.words) == 1 and not phrase.is_weak and len(phrase.joined) >= _SHORTEST
+    )
+
+
+@cache
+def _concept_of_word(word: str) -> str:
+    by_letters, _ = _index_phrases()
+    return min(by_letters[word], key=lambda phrase: phrase.place).concept.name
+
+
+@cache
+def _abbreviations() -> dict[str, str]:
+    """Return known words by their consonants (`gndr`), where only one concept has them."""
+    found: dict[str, set[str]] = {}
+    for word in sorted(_known_words()):
+        short = word[0] + "".join(sign for sign in word[1:] if sign not in "aeiou")
+        if _LEAST_CONSONANTS <= len(short) < len(word) - 1:
+            found.setdefault(short, set()).add(word)
+    return {
+        short: min(words, key=lambda one: (len(one), one))
+        for short, words in found.items()
+        if len({_concept_of_word(word) for word in words}) == 1
+    }
 
 
 def _candidate_phrases(found: tuple[str, ...]) -> Iterator[_Phrase]:

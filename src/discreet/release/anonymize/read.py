@@ -116,7 +116,7 @@ def make_attribute(
     if hierarchy is not None:
         require_covers(hierarchy, values, column=name)
         return _hierarchical_attribute(name, values, hierarchy, weight=weight)
-    if domain.column.kind.is_ordered:
+    if domain.column.kind.is_ordered and (column is None or column.is_ordered):
         return _range_attribute(name, values, rows=rows, weight=weight)
     size = len(values)
     leaf = 1 / max(size, 1)

@@ -12,18 +12,16 @@ from enum import StrEnum
 from discreet.engines.engine import Kind, Table
 from discreet.errors import ConflictingRoles, WrongUsage
 from discreet.measure.profile import RoleGuess
+from discreet.measure.profile.guess import UNIQUE_SHARE
 from discreet.measure.profile.identifiers import SAFE_HARBOR
 from discreet.measure.roles import require_column
 from discreet.policy import model
 from discreet.policy.model import ColumnRole
 
-# An unrecognized column on which one person in five is alone is a unique code: class R.
-UNIQUE_SHARE = 0.2
 TEXT, AGES, ZIPS = "text", "age", "zip"
 """Words in the place of a class's letter: free text, ages in years (C), ZIP codes (B)."""
 
 _UNRECOGNIZED = "in no class: few people stand out on it"
-_MOST_REGIONS = 60  # states, districts and territories of the United States
 
 
 class Action(StrEnum):
@@ -155,12 +153,17 @@ def _by_text(guess: RoleGuess, role: ColumnRole | None) -> Treatment | None:
 
 
 def _by_identifier(guess: RoleGuess, role: ColumnRole | None) -> Treatment | None:
-    if not guess.may_identify:
+    if not guess.role.names_people and guess.safe_harbor != "R":
         return None
     is_doubtful = not guess.role.names_people or guess.meaning == "unique code"
     if is_doubtful and guess.confidence != "high" and role is not None:
         return None  # a human has looked at it, and takes it for something else
     reason = guess.reason.partition("; ")[0]
+    if not (guess.role.names_people or guess.may_identify):
+        reason = (
+            f"not recognized, and {guess.evidence['unique']:,} of {_count_present(guess):,} values occur "
+            "once: taken for a code of its own"
+        )
     return Treatment(guess.column, Action.REMOVE, guess.safe_harbor or "R", reason)
 
 
@@ -169,19 +172,20 @@ def _by_place(guess: RoleGuess, role: ColumnRole | None) -> Treatment | None:
     if guess.meaning == "postcode":
         reason = "ZIP codes: the first three digits stay"
         return Treatment(guess.column, Action.PREFIX, "B", reason)
-    reason = ""
-    if guess.safe_harbor == "B":
-        reason = f"{guess.meaning}: smaller than a state"
-    elif guess.meaning == "region" and guess.evidence["distinct"] > _MOST_REGIONS:
+    if guess.safe_harbor != "B":
+        return None
+    if guess.meaning == "region":
         reason = f"{guess.evidence['distinct']:,} regions are more than there are states"
-    elif guess.meaning == "school or clinic" and guess.evidence["kind"] is Kind.TEXT:
+    elif guess.meaning == "school or clinic":
         reason = "a school or clinic reveals where people live"
-    return Treatment(guess.column, Action.REMOVE, "B", reason) if reason else None
+    else:
+        reason = f"{guess.meaning}: smaller than a state"
+    return Treatment(guess.column, Action.REMOVE, "B", reason)
 
 
 def _by_employer(guess: RoleGuess, role: ColumnRole | None) -> Treatment | None:
     del role
-    if guess.meaning != "employer" or guess.evidence["kind"] is not Kind.TEXT:
+    if guess.meaning != "employer" or guess.safe_harbor is None:
         return None
     return Treatment(guess.column, Action.REMOVE, "A", "names of employers are names as well")
 
@@ -205,15 +209,8 @@ def _by_time(guess: RoleGuess, role: ColumnRole | None) -> Treatment | None:
 
 
 def _by_uniqueness(guess: RoleGuess, role: ColumnRole | None) -> Treatment:
-    """What is left stays if it is known or if it sets few people apart; in doubt it goes."""
+    """What is left stays; words of one's own are read first."""
     alone = guess.evidence["unique"] / _count_present(guess)
-    is_known = guess.meaning not in (None, "unique code") or role is not None
-    if alone >= UNIQUE_SHARE and not is_known:
-        reason = (
-            f"not recognized, and {guess.evidence['unique']:,} of {_count_present(guess):,} values occur "
-            "once: taken for a code of its own"
-        )
-        return Treatment(guess.column, Action.REMOVE, "R", reason)
     if alone >= UNIQUE_SHARE and guess.evidence["kind"] is Kind.TEXT:
         reason = f"{guess.meaning or role}, in words of its own for many"
         return Treatment(guess.column, Action.REDACT, None, reason)

@@ -7,7 +7,7 @@ from discreet.policy.model import ColumnRole
 
 
 def _identifier_concept(
-    name: str, safe_harbor: str, phrases: str, *, is_written: bool = False
+    name: str, safe_harbor: str | None, phrases: str, *, is_written: bool = False
 ) -> Concept:
     return Concept(
         name,
@@ -73,7 +73,7 @@ IDENTIFYING = (
     _identifier_concept(
         "street address",
         "B",
-        "address, home address, street, street address, house number, house no, =addr, address line, addr1, addr line, apartment number, mailing address, "
+        "address, home address, street, street number, street no, street name, street address, house number, house no, =addr, address line, addr1, addr line, apartment number, mailing address, "
         "billing address, shipping address, adresse, straße, straßenname, hausnummer, hausnr, anschrift, wohnadresse, =rue, numéro de rue, voie, "
         "dirección, domicilio, =calle, dom calle, adres, adres zamieszkania, ulica, numer domu, nr domu, nr mieszkania, "
         "indirizzo, =via, numero civico, straat, straatnaam, huisnummer, huisnr, "
@@ -82,7 +82,7 @@ IDENTIFYING = (
     _identifier_concept(
         "national number",
         "G",
-        "ssn, social security, social security number, social insurance number, national id, national identifier, national number, national insurance "
+        "ssn, soc sec, socsec, soc sec no, social security, social security number, social insurance number, national id, national identifier, national number, national insurance "
         "number, nino, nin, nhs no, =bsn, burgerservicenummer, sofinummer, dni, =nie, dni nie, =nif, nir, numéro de sécurité sociale, num secu, numéro sécu, nss, nuss, "
         "sécurité sociale, seguridad social, documento de identidad, documento identidad, num documento, "
         "steuer id, steuerid, steuernummer, steuer nr, steuer identifikationsnummer, tax id, tax number, taxpayer id, tin, "
@@ -174,7 +174,7 @@ IDENTIFYING = (
     _identifier_concept(
         "unique code",
         "R",
-        "uuid, guid, =hash, token, session id, sessionid, response id, responseid, record id, recordid, row id, case id, caseid, tracked entity, "
+        "idno, id no, id number, idnr, pidnum, pid no, respid, respondent id, serialno, serial id, seq no, sequence number, record no, recno, rowid, case no, caseno, case number, case nr, docket number, file number, application number, account id, loan number, claim number, arrest number, incident number, report number, uuid, guid, =hash, token, session id, sessionid, response id, responseid, record id, recordid, row id, case id, caseid, tracked entity, "
         "tracked entity instance, event id, enrollment id, participant code, subject code, screening number, randomization number, "
         "usubjid, subjid, person source value, pernr, personalnummer, personalnr, mitarbeiternummer, dienstnummer, schülernummer, matrikelnummer, "
         "employee number, staff number, badge number, student number, pupil number, numéro étudiant, numéro agent, numero de empleado, legajo, "
@@ -184,7 +184,7 @@ IDENTIFYING = (
     ),
     _identifier_concept(
         FREE_TEXT,
-        "R",
+        None,
         "note, notes, comment, comments, remark, remarks, free text, freetext, narrative, memo, observations, verbatim, additional information, "
         "clinical note, progress note, note text, discharge summary, discharge letter, anamnesis, chief complaint, other specify, please specify, "
         "~description, ~text, ~history, ~finding, ~findings, ~impression, ~summary, ~report, ~message, ~complaint, ~feedback, ~observation, ~answer text, ~details, ~body, ~subject line, "

@@ -48,6 +48,7 @@ KNOWN = (
         "birth year, year of birth, birth yr, yr birth, yr of birth, yob, birthyear, geburtsjahr, jahrgang, geb jahr, gebjahr, année de naissance, "
         "année naissance, an nais, ano de "
         "nacimiento, año nacimiento, año de nacimiento, rok urodzenia, geboortejaar, anno di nascita, anno nascita, ano de nascimento",
+        "C",
     ),
     _quasi_identifier_concept(
         "age",
@@ -78,7 +79,7 @@ KNOWN = (
     _quasi_identifier_concept(
         "postcode",
         _LISTS,
-        "zip, zip code, zipcode, zip5, zip3, zcta, postcode, post code, postal code, postalcode, plz, postleitzahl, code postal, cod post, cpostal, "
+        "zip, zip code, zipcode, zip5, zip3, zcta, postcode, post code, postal code, postalcode, address postal code, address zip, plz, postleitzahl, code postal, cod post, cpostal, "
         "código postal, cod postal, =cp, kod pocztowy, =cap, codice postale, codice avviamento postale, postcodegebied, cep, =npa, =pstlz",
         "B",
         is_code=True,
@@ -86,7 +87,7 @@ KNOWN = (
     _quasi_identifier_concept(
         "place",
         _LISTS,
-        "city, town, village, municipality, county, district, neighborhood, neighbourhood, borough, parish, precinct, census "
+        "city, address city, address district, address town, mailing city, billing city, town, village, municipality, county, district, neighborhood, neighbourhood, borough, parish, precinct, census "
         "tract, tract, block group, blockgroup, suburb, location, =place, residence, place of residence, locality, lsoa, msoa, output area, fips, county fips, "
         "commuting zone, puma, metro area, metarea, msa, cbsa, nuts3, nuts 3, "
         "=ort, stadt, gemeinde, gemeindeschlüssel, gemeindekennziffer, ags, ags8, landkreis, kreis, kreisschlüssel, kreiskennziffer, wohnort, ortsteil, stadtteil, bezirk, "
@@ -110,7 +111,7 @@ KNOWN = (
     _quasi_identifier_concept(
         "region",
         _LISTS,
-        "=state, us state, home state, state code, state name, state fips, statefip, province, region, regional, area code, canton, nuts, nuts code, nuts1, nuts2, urban rural, urbanicity, rural, "
+        "=state, address state, mailing state, billing state, us state, home state, state code, state name, state fips, statefip, province, region, regional, area code, canton, nuts, nuts code, nuts1, nuts2, urban rural, urbanicity, rural, "
         "urban, =urbrur, bundesland, land kreis, regionalschlüssel, stadt land, région, région de résidence, "
         "provincia, =estado, comunidad autónoma, ccaa, województwo, region zamieszkania, provincie, landsdeel, regione, regione di residenza, "
         "regiao, statenum, =bland, =regio",
@@ -119,7 +120,7 @@ KNOWN = (
     _quasi_identifier_concept(
         "country",
         _PROFILE,
-        "country, native country, country of birth, birth country, country birth, country of residence, country code, ctry, cntry, bpl, nation, "
+        "country, address country, mailing country, billing country, native country, country of birth, birth country, country birth, country of residence, country code, ctry, cntry, bpl, nation, "
         "=land, herkunftsland, geburtsland, wohnland, ländercode, pays, pays de naissance, pays de résidence, "
         "país, país de nacimiento, kraj, kraj urodzenia, kraj pochodzenia, "
         "geboorteland, land van herkomst, paese, paese di nascita, stato di nascita, =land1",
@@ -136,7 +137,7 @@ KNOWN = (
     _quasi_identifier_concept(
         "nationality",
         _LISTS,
-        "nationality, citizenship, citizen, nationalität, staatsangehörigkeit, staatsbürgerschaft, nationalité, nacionalidad, ciudadanía, "
+        "nationality, citizenship, citizen, foreigner, foreign worker, foreign born, born abroad, nationalität, staatsangehörigkeit, staatsbürgerschaft, nationalité, nacionalidad, ciudadanía, "
         "narodowość, obywatelstwo, nationaliteit, nazionalità, cittadinanza, nacionalidade, immigration status, residence status, visa status, aufenthaltsstatus, "
         "titre de séjour, =natio",
         is_code=True,
@@ -151,7 +152,7 @@ KNOWN = (
     _quasi_identifier_concept(
         "occupation",
         _PROFILE,
-        "occupation, occup, =occ, profession, job, job title, job code, job role, position title, work class, workclass, worker class, employment, employment status, labor force, labour force, empstat, industry, sector, nace, isco, soc code, naics, "
+        "occupation, occup, =occ, profession, job, job title, job code, job role, position title, work class, workclass, worker class, employment, employment status, employed, unemployed, unemployment, self employed, retired, job seeker, employment duration, job tenure, labor force, labour force, empstat, industry, sector, nace, isco, soc code, naics, "
         "specialty, speciality, physician specialty, doctor specialty, beruf, berufsgruppe, berufsbezeichnung, erwerbsstatus, erwerbstätigkeit, "
         "beschäftigung, tätigkeit, branche, wirtschaftszweig, fachrichtung, stellung im beruf, klassifikation der berufe, "
         "métier, emploi, catégorie socioprofessionnelle, csp, pcs, situation professionnelle, activité professionnelle, secteur d activité, "
@@ -190,7 +191,7 @@ KNOWN = (
     _quasi_identifier_concept(
         "education",
         _PROFILE,
-        "education, education level, education num, educ, educational attainment, attainment, highest grade, degree, qualification, schooling, years of schooling, school years, "
+        "education, education level, edu, edulevel, education num, educ, educational attainment, attainment, highest grade, degree, qualification, schooling, years of schooling, school years, "
         "bildung, bildungsabschluss, bildungsniveau, schulabschluss, berufsabschluss, ausbildung, höchster abschluss, niveau d études, études, diplôme, niveau de diplôme, "
         "educación, estudios, nivel educativo, nivel de estudios, nivel estudios, formación, wykształcenie, poziom wykształcenia, "
         "opleiding, opleidingsniveau, istruzione, titolo di studio, livello di istruzione, educacao, escolaridade",
@@ -218,7 +219,7 @@ KNOWN = (
         "dependents, dependants, number of persons, head of household, relation to head, relate, haushalt, haushaltsgröße, haushaltstyp, kinder, anzahl kinder, anzahl personen, kinderzahl, "
         "ménage, taille du ménage, type de ménage, enfants, nombre d enfants, nb enfants, hogar, tamaño del hogar, "
         "hijos, número de hijos, num hijos, gospodarstwo domowe, liczba dzieci, dzieci, liczba osób, huishouden, kinderen, aantal kinderen, famiglia, nucleo familiare, figli, numero figli, "
-        "filhos, agregado familiar, home ownership, housing, dwelling, dwelling type, tenure, rooms, number of rooms, wohnsituation, wohnform, logement, type de logement, vivienda, mieszkanie, abitazione, woning, =anzkd",
+        "filhos, agregado familiar, home ownership, housing, dwelling, dwelling type, type of dwelling, tenure, rooms, number of rooms, bedrooms, roof, walls, floor material, water source, drinking water, toilet, sanitation, electricity, cooking fuel, car ownership, number of cars, wohnsituation, wohnform, logement, type de logement, vivienda, mieszkanie, abitazione, woning, =anzkd",
     ),
     _quasi_identifier_concept(
         "physical feature",
@@ -251,6 +252,7 @@ KNOWN = (
         "year",
         "people who were there, or read of it, know it",
         "=year, =yr, survey year, event year, =jahr, =année, =ano, =año, =anno, =rok, =jaar, jaar",
+        "C",
     ),
     _quasi_identifier_concept(
         "length of time",

@@ -39,7 +39,7 @@ PRIVATE = (
         "disability, disabled, impairment, medication, drug, drug concept, dose, dosage, prescription, =rx, atc, atc code, treatment, therapy, procedure, surgery, operation code, hiv, aids, cancer, tumor, tumour, stage, histology, "
         "diabetes, hypertension, asthma, stroke, dementia, obesity, overweight, depression, anxiety, phq9, gad7, mental health, psychiatric, suicide, allergy, allergies, blood type, blood group, blood pressure, systolic, diastolic, heart rate, pulse, cholesterol, glucose, insulin, "
         "lab result, lab value, test result, measurement concept, value as number, biomarker, biopsy, pregnant, pregnancy, gravida, parity, gestation, birth weight, abortion, vaccination, vaccine, immunization, injury, injured, smoker, smoking, tobacco, cigarettes, alcohol, alcohol consumption, drinking, substance use, cannabis, "
-        "health, health status, self rated health, medical condition, medical history, family history, cause of death, death cause, mortality, vital status, deceased, dead, death, died, died of, severity, adverse event, sick leave, sick days, absence reason, survival, prognosis, fever, covid, "
+        "health, health status, self rated health, medical condition, medical history, family history, cause of death, death cause, cause concept, mortality, vital status, deceased, dead, death, died, died of, severity, adverse event, sick leave, sick days, absence reason, survival, prognosis, fever, covid, covid result, pcr, ct value, viral load, cd4, cd8, antiretroviral, antibody, antigen, treatment arm, randomized arm, trial arm, treatment group, therapy group, prior therapy, karnofsky, ecog, relapse, remission, recurrence, progression, metastasis, censored, survival time, time to event, days to death, hemophilia, drug use, intravenous drug, drug history, symptomatic, seropositive, specimen, swab, ward transfer, icu, intubated, ventilated, hospitalized, hospitalised, hospitalization, ed visit, readmission, payor group, clinic type, happiness, life satisfaction, wellbeing, loneliness, stress, sleep, therapy response, dosing, "
         "diagnose, diagnosen, hauptdiagnose, nebendiagnose, krankheit, vorerkrankung, erkrankung, beschwerden, symptome, medikament, medikation, arzneimittel, wirkstoff, dosierung, "
         "behandlung, therapie, eingriff, operation, ops, ops kode, ops code, befund, laborwert, blutdruck, behinderung, behinderungsgrad, grad der behinderung, gdb, schwerbehindert, schwerbehinderung, blutgruppe, schwangerschaft, schwanger, krankschreibung, krankenstand, pflegegrad, pflegestufe, raucher, impfung, impfstatus, "
         "todesursache, verstorben, gesundheit, gesundheitszustand, allergien, beatmungsstunden, aufnahmegrund, entlassungsgrund, aufnahmegewicht, "
@@ -53,7 +53,7 @@ PRIVATE = (
         "terapia, gravidanza, doenca, tratamento, deficiencia, gravidez, "
         "=aeterm, =aedecod, =aesev, =aeser, =cmtrt, =cmdecod, =cmindc, =mhterm, =mhdecod, =lbtest, =lbtestcd, =lborres, =lbstresn, =vstest, =vstestcd, =vsorres, =vsstresn, =extrt, =exdose, =armcd, =arm, =actarm, =dthfl, =dp, =dr, =das, =das1, =sbgru, =schwb",
         values="diabet*, hypert*, asthm*, pneumon*, bronchi*, influenza, grippe, gripe, influenz*, *itis, *ämie, *emia, *aemia, *pathy, *pathie, *patía, *patia, *osis, *ose, *oma, *karzinom, *carcinoma, carcin*, karzin*, krebs, cancer*, cáncer, "
-        "tumor*, tumeur, tumore, rak, leukäm*, leukem*, leucém*, melanom*, depress*, dépress*, depresi*, anxiety, angststörung, schizo*, bipolar*, psycho*, psicosis, dement*, démence, alzheimer*, parkinson*, "
+        "tumor*, tumeur, tumore, rak, leukäm*, leukem*, leucém*, melanom*, depress*, dépress*, depresi*, depresj*, astm*, anxiety, angststörung, schizo*, bipolar*, psycho*, psicosis, dement*, démence, alzheimer*, parkinson*, "
         "epilep*, épilep*, migrän*, migraine, migraña, stroke, schlaganfall, avc, ictus, udar, herzinfarkt, infarct*, infarto*, zawał, myocard*, myokard*, angina, cardi*, kardio*, arrhythm*, hiv*, aids, hepat*, tuberculosis, tuberkulose, covid*, "
         "sepsis, fractur*, fraktur*, złamanie, fracture, anemia, anaemia, anämie, anémie, allerg*, obesity, adipositas, obésité, obesidad, otyłość, copd, bpoc, epoc, insuffic*, insuffiz*, niewydolność, cukrzyca, nadciśnienie, gout, ulcer*, ulkus, "
         "syphilis, gonorrh*, chlamydia, malaria, measles, cholera, "
@@ -69,7 +69,7 @@ PRIVATE = (
     _sensitive_concept(
         "religion or belief",
         SPECIAL,
-        "religion, religious, religious affiliation, relig, denomination, church, faith, belief, philosophical belief, konfession, glaube, glaubensrichtung, kirche, kirchensteuer, kirchensteuermerkmal, "
+        "religion, religious, religious affiliation, relig, religiosity, belonging to religion, religious services, attendance of religious services, church attendance, pray, prayer, praying, born again, worship, spiritual, mosque, synagogue, bible, denomination, church, faith, belief, philosophical belief, konfession, glaube, glaubensrichtung, kirche, kirchensteuer, kirchensteuermerkmal, "
         "croyance, confession, culte, religión, confesión religiosa, creencia, wyznanie, religia, wiara, przynależność religijna, "
         "religione, fede, credo, confessione religiosa, religiao, geloof, geloofsovertuiging, godsdienst, religie, kerk, =konfe",
         is_code=True,
@@ -81,7 +81,7 @@ PRIVATE = (
     _sensitive_concept(
         "politics",
         SPECIAL,
-        "political, politics, political party, political opinion, political view, political views, party id, partyid, party affiliation, party membership, party vote, =party, vote, vote intention, voted for, vote choice, voting, ballot, ideology, left right, "
+        "political, politics, political party, candidate, president vote, presidential vote, presvote, turnout, voter registration, registered voter, partisan, partisanship, government approval, approve of, trust in parliament, trust in politicians, satisfaction with government, left right scale, left right placement, liberal conservative, political interest, interest in politics, demonstration, protest, petition, abortion attitude, gun control, immigration attitude, political opinion, political view, political views, party id, partyid, party affiliation, party membership, party vote, =party, vote, vote intention, voted for, vote choice, voting, ballot, ideology, left right, "
         "partei, parteimitglied, parteizugehörigkeit, parteipräferenz, wahlabsicht, wahlentscheidung, sonntagsfrage, politische, politische einstellung, "
         "politik, parti politique, politique, opinion politique, orientation politique, intention de vote, partido, partido político, ideología, opinión política, voto, intención de voto, recuerdo de voto, "
         "partia, partia polityczna, poglądy polityczne, preferencje polityczne, głosowanie, partij, partijvoorkeur, stemgedrag, politiek, politieke voorkeur, partito, partito politico, politica, orientamento politico, intenzione di voto",
@@ -94,14 +94,14 @@ PRIVATE = (
     _sensitive_concept(
         "union membership",
         SPECIAL,
-        "union, trade union, labor union, labour union, union member, union membership, union dues, works council, gewerkschaft, gewerkschaftsmitglied, betriebsrat, syndicat, syndiqué, adhésion syndicale, sindicato, afiliación sindical, "
+        "union, trade union, union status, unionized, labor union, labour union, union member, union membership, union dues, works council, gewerkschaft, gewerkschaftsmitglied, betriebsrat, syndicat, syndiqué, adhésion syndicale, sindicato, afiliación sindical, "
         "związek zawodowy, związki zawodowe, członek związku, vakbond, vakbondslid, sindacato, iscrizione sindacale",
         is_code=True,
     ),
     _sensitive_concept(
         "sexual life",
         SPECIAL,
-        "sexual orientation, sexual preference, sexuality, sex life, sexual behavior, sexual behaviour, sexual activity, sexual partners, sex partners, number of sexual partners, lgbt, lgbtq, sexuelle orientierung, sexualität, sexualleben, orientation "
+        "sexual orientation, sexual preference, homosexual, homosexuality, bisexual, gay, lesbian, same sex, sexuality, sex life, sexual behavior, sexual behaviour, sexual activity, sexual partners, sex partners, number of sexual partners, lgbt, lgbtq, sexuelle orientierung, sexualität, sexualleben, orientation "
         "sexuelle, vie sexuelle, orientación sexual, vida sexual, orientacja seksualna, życie seksualne, seksuele geaardheid, seksuele voorkeur, orientamento sessuale, vita sessuale, orientacao sexual, "
         "std, sti, gender identity, transgender, condom, contraception, contraceptive, verhütung, antykoncepcja",
         is_code=True,
@@ -111,7 +111,7 @@ PRIVATE = (
     _sensitive_concept(
         "crime",
         "criminal convictions and offences (GDPR art. 10)",
-        "crime, criminal, criminal record, conviction, convictions, offence, offense, felony, arrest, arrests, arrested, prison, jail, sentence, sentencing, probation, parole, incarcerated, police record, "
+        "crime, criminal, criminal record, criminal history, priors, prior offenses, prior arrests, prior convictions, juvenile, juvenile record, misdemeanor, misdemeanour, charge degree, charge desc, charge description, criminal charge, custody, detention, detained, bail, bond amount, court case, plea, verdict, defendant, offender, risk of recidivism, violent, violence, weapon, citation, stop reason, searched, person search, vehicle search, use of force, victim, conviction, convictions, offence, offense, felony, arrest, arrests, arrested, prison, jail, sentence, sentencing, probation, parole, incarcerated, police record, "
         "recidivism, recid, recidivist, straftat, delikt, vorstrafe, vorstrafen, vorbestraft, verurteilung, haft, haftstrafe, führungszeugnis, infraction, délit, condamnation, casier judiciaire, peine, "
         "delito, condena, antecedentes penales, antecedentes, karalność, przestępstwo, wyrok, kara, misdrijf, strafblad, veroordeling, delict, reato, condanna, precedenti penali, casellario, crimen, crime cometido",
         is_code=True,
@@ -121,7 +121,7 @@ PRIVATE = (
     _sensitive_concept(
         "income",
         _MONEY,
-        "salary, income, inc, faminc, hhincome, hhinc, incwage, inctot, wage, wages, pay, pay grade, payroll, paycheck, earnings, bonus, compensation, commission, pension, net worth, wealth, assets, savings, savings account, poverty, turnover, profit, "
+        "salary, income, inc, taxable income, gross income, net income, adjusted gross income, agi, interest income, dividends, dividend, royalties, self employment income, retirement income, social security income, employer contribution, household income, family income, income group, income decile, income bracket, faminc, hhincome, hhinc, incwage, inctot, wage, wages, pay, pay grade, payroll, paycheck, earnings, bonus, compensation, commission, pension, net worth, wealth, assets, savings, savings account, poverty, turnover, profit, "
         "capital gain, capital loss, salary class, gehalt, gehaltsgruppe, tarifgruppe, einkommen, haushaltseinkommen, nettoeinkommen, bruttoeinkommen, lohn, lohngruppe, verdienst, vermögen, ersparnisse, rente, umsatz, "
         "salaire, revenu, revenus, rémunération, patrimoine, épargne, salario, sueldo, ingreso, ingresos, renta, nómina, patrimonio, ahorros, "
         "wynagrodzenie, pensja, zarobki, dochód, dochody, płaca, emerytura, majątek, oszczędności, salaris, inkomen, loon, vermogen, spaargeld, "
@@ -131,7 +131,7 @@ PRIVATE = (
         "debts and payments",
         _MONEY,
         "debt, debts, loan, loan amount, credit, credit score, credit rating, credit limit, fico, balance, bal, mortgage, overdue, default, bankruptcy, "
-        "arrears, payment, pay amt, bill, bill amt, bill amount, amount, expenditure, expend, expenditures, spending, donation, charge, charges, expense, expenses, price paid, purchase amount, revenue, tax paid, taxes, rent, rent paid, "
+        "arrears, payment, pay amt, bill, bill amt, bill amount, amount, expenditure, expend, expenditures, spending, donation, charge, charges, expense, expenses, price paid, purchase amount, revenue, tax, tax paid, taxes, federal tax, state tax, income tax, tax liability, tax credit, withholding, fica, rent, rent paid, interest paid, installment, instalment, credit history, credit amount, credit purpose, loan purpose, loan status, checking account, current account, overdraft, debtor, guarantor, collateral, property value, house value, equity, deposit, transaction amount, gift, gift amount, donated, "
         "cost, costs, insurance, insurance type, health insurance, payer, benefit, benefits, welfare, food stamps, unemployment benefit, allowance, subsidy, investment, "
         "versicherung, versicherungsart, krankenkasse, krankenversicherung, schulden, kredit, kreditwürdigkeit, bonität, schufa, kontostand, saldo, "
         "zahlung, betrag, rechnungsbetrag, kosten, ausgaben, miete, sozialhilfe, bürgergeld, arbeitslosengeld, wohngeld, kindergeld, "
