@@ -19,7 +19,7 @@ from discreet.policy.hierarchies.intervals import Intervals
 from discreet.policy.model import ColumnRole
 
 if TYPE_CHECKING:
-    from discreet.measure.profile.guess import RoleGuess
+    from discreet.measure.profile.evidence import RoleGuess
     from discreet.measure.profile.statistics import ColumnStatistics
 
 MOST_VALUES = 20

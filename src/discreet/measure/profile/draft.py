@@ -13,7 +13,8 @@ from discreet.engines.declared_schema import KIND_NAMES, declared_kind
 from discreet.engines.engine import DeclaredColumn, Kind, Table
 from discreet.errors import WrongUsage
 from discreet.measure.profile.domain import MOST_VALUES, propose_domain
-from discreet.measure.profile.guess import RoleGuess, guess_column
+from discreet.measure.profile.evidence import RoleGuess
+from discreet.measure.profile.guess import guess_column
 from discreet.measure.profile.keys import (
     KeyedTable,
     Unit,

@@ -7,16 +7,23 @@ without a role, and `deidentify`. What is not known here is known nowhere.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
-from decimal import Decimal, InvalidOperation
-from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from discreet.engines.engine import Kind
 from discreet.measure.profile.codes import is_code
 from discreet.measure.profile.concepts import FREE_TEXT, Concept
-from discreet.measure.profile.contents import DetectedClass, detect_class, recognize_values
+from discreet.measure.profile.contents import recognize_values
+from discreet.measure.profile.evidence import (
+    CROWD,
+    NUMBERS,
+    POSSIBLE_ID,
+    ColumnEvidence,
+    Confidence,
+    RoleGuess,
+    whole_digits,
+)
 from discreet.measure.profile.identifiers import (
     PATTERN,
     PATTERNS,
@@ -33,24 +40,16 @@ from discreet.measure.profile.vocabulary import (
 )
 from discreet.measure.text.person_names import looks_like_people
 from discreet.policy.model import ColumnRole
-from discreet.result import Result
 
 if TYPE_CHECKING:
     from discreet.measure.profile.statistics import ColumnStatistics
 
-Confidence = Literal["high", "medium", "low"]
-
-# Codes that few rows share: they may name people, things or places.
-POSSIBLE_ID = "possible id"
-# Fewer people than this share a value: to know the value is nearly to find the person.
-CROWD = 5
 # An unrecognized column on which one row in five is alone may be a code of its own.
 UNIQUE_SHARE = 0.2
 _MOST_REGIONS = 60  # states, districts and territories of the United States
 FREE_TEXT_SHARE = 0.2
 _VARIED_TEXTS = 1_000
 _MOST_CATEGORIES = 20
-_NUMBERS = (Kind.INTEGER, Kind.DECIMAL, Kind.REAL)
 _DURATION = re.compile(r"(?<![a-z])(?:days|weeks|months|hours|minutes)(?![a-z])")
 _BIRTH = re.compile(r"birth|born|age|life|old")
 # What values of each class are called, where only the values say it.
@@ -73,32 +72,6 @@ _MEANINGS = {
 }
 
 
-@dataclass(frozen=True)
-class RoleGuess(Result):
-    """What a column is taken to be, and why; it quotes no cell.
-
-    `meaning` is the class of an identifier or the category of a sensitive column, such as "e-mail
-    address" or "health"; `safe_harbor` is its letter in HIPAA's list. `text` says why its values must
-    be read as free text, None if they need not. `is_code` says that its numbers are names of
-    categories, without an order.
-    """
-
-    column: str
-    role: ColumnRole
-    reason: str
-    confidence: Confidence
-    meaning: str | None = None
-    safe_harbor: str | None = None
-    evidence: Mapping[str, Any] = field(default_factory=dict[str, Any])
-    text: str | None = None
-    is_code: bool = False
-
-    @property
-    def may_identify(self) -> bool:
-        """Whether it names people, or holds codes that may do so: neither is published by oversight."""
-        return self.role.names_people or self.meaning == POSSIBLE_ID
-
-
 def guess_column(
     statistics: ColumnStatistics, *, noun: str = "people", label: str = ""
 ) -> RoleGuess:
@@ -112,7 +85,7 @@ def guess_column(
         noun: What a row stands for, in the words of the reason.
         label: What the file says the column is, beside its name.
     """
-    column = _ColumnEvidence(statistics, _choose_concept(statistics, label), noun)
+    column = ColumnEvidence(statistics, _choose_concept(statistics, label), noun)
     found = (guess for rule in _RULES if (guess := rule(column)) is not None)
     guess = next(found, None) or _by_selectivity(column)
     return replace(
@@ -124,81 +97,12 @@ def guess_column(
 
 def _choose_concept(counts: ColumnStatistics, label: str) -> Concept | None:
     """Return what the name means, or the label, for values of this kind: a number is no name."""
-    is_number = counts.kind in (*_NUMBERS, Kind.BOOLEAN, Kind.DATE, Kind.TIMESTAMP, Kind.TIME)
+    is_number = counts.kind in (*NUMBERS, Kind.BOOLEAN, Kind.DATE, Kind.TIMESTAMP, Kind.TIME)
     ranked = (*rank_concepts(counts.name), *rank_concepts(label))
     return next((one for one in ranked if not (is_number and one.is_written)), None)
 
 
-@dataclass(frozen=True)
-class _ColumnEvidence:
-    """A column under the rules: its counts, the concept of its name, the word for a row."""
-
-    counts: ColumnStatistics
-    concept: Concept | None
-    noun: str
-
-    @cached_property
-    def reading(self) -> DetectedClass | None:
-        """What its values hold, read as free text is."""
-        counts = self.counts
-        if counts.kind not in (Kind.TEXT, *_NUMBERS):
-            return None
-        if counts.kind is Kind.TEXT:
-            return detect_class(counts.counted_texts, is_number=False)
-        whole = {_whole_digits(text): rows for text, rows in counts.counted_texts.items()}
-        whole.pop("", None)
-        if 2 * len(whole) < len(counts.sample):
-            return None
-        return detect_class(whole, is_number=True)
-
-    @property
-    def identifier_concept(self) -> Concept | None:
-        """What its name says, if that is an identifier: a fax number looks like any phone number."""
-        concept = self.concept
-        if concept is None or concept.role is not ColumnRole.IDENTIFIER:
-            return None
-        return None if concept.name == FREE_TEXT else concept
-
-    def guess(
-        self,
-        role: ColumnRole,
-        reason: str,
-        confidence: Confidence,
-        *,
-        meaning: str | None = None,
-        safe_harbor: str | None = None,
-    ) -> RoleGuess:
-        counts = self.counts
-        evidence: dict[str, Any] = {
-            "kind": counts.kind,
-            "rows": counts.rows,
-            "missing": counts.missing,
-            "distinct": counts.distinct,
-            "unique": counts.unique,
-            "patterns": dict(counts.patterns),
-            "name_says": self.concept.name if self.concept else None,
-        }
-        return RoleGuess(counts.name, role, reason, confidence, meaning, safe_harbor, evidence)
-
-    @property
-    def uniqueness(self) -> str:
-        """How many rows are alone with their value, in words."""
-        counts = self.counts
-        if counts.unique:
-            verb = "is" if counts.unique == 1 else "are"
-            return f"{counts.unique:,} of {counts.rows:,} {self.noun} {verb} unique on it"
-        values = "value" if counts.distinct == 1 else "values"
-        return f"{counts.distinct:,} {values} among {counts.rows:,} {self.noun}"
-
-    @property
-    def is_coarse(self) -> bool:
-        """Whether it has so few values that it cannot name anyone: yes or no, a category."""
-        counts = self.counts
-        few = counts.distinct <= 5 and counts.smallest >= CROWD
-        return counts.kind is Kind.BOOLEAN or few
-
-
-def _by_emptiness(column: _ColumnEvidence) -> RoleGuess | None:
+def _by_emptiness(column: ColumnEvidence) -> RoleGuess | None:
     if column.counts.present:
         return None
     if column.concept is not None and column.concept.role is not ColumnRole.INSENSITIVE:
@@ -207,7 +111,7 @@ def _by_emptiness(column: _ColumnEvidence) -> RoleGuess | None:
     return column.guess(ColumnRole.INSENSITIVE, reason, "low")
 
 
-def _by_pattern(column: _ColumnEvidence) -> RoleGuess | None:
+def _by_pattern(column: ColumnEvidence) -> RoleGuess | None:
     """Most rows have a shape that only an identifier has."""
     counts = column.counts
     found = [
@@ -222,7 +126,7 @@ def _by_pattern(column: _ColumnEvidence) -> RoleGuess | None:
 
 
 def _guess_identifier(
-    column: _ColumnEvidence, pattern: IdentifierPattern, reason: str, confidence: Confidence
+    column: ColumnEvidence, pattern: IdentifierPattern, reason: str, confidence: Confidence
 ) -> RoleGuess:
     named = column.identifier_concept
     meaning = named.name if named else pattern.name
@@ -232,7 +136,7 @@ def _guess_identifier(
     )
 
 
-def _by_household(column: _ColumnEvidence) -> RoleGuess | None:
+def _by_household(column: ColumnEvidence) -> RoleGuess | None:
     """The id of a household or cluster: it links people who are known together."""
     counts = column.counts
     if not is_household_id(counts):
@@ -246,7 +150,7 @@ def _by_household(column: _ColumnEvidence) -> RoleGuess | None:
     )
 
 
-def _by_person_key(column: _ColumnEvidence) -> RoleGuess | None:
+def _by_person_key(column: ColumnEvidence) -> RoleGuess | None:
     """A key of people: it links all that is known of one person."""
     counts = column.counts
     if not is_person_id_name(counts.name) or counts.distinct <= 20:
@@ -259,7 +163,7 @@ def _by_person_key(column: _ColumnEvidence) -> RoleGuess | None:
     )
 
 
-def _by_identifier_name(column: _ColumnEvidence) -> RoleGuess | None:
+def _by_identifier_name(column: ColumnEvidence) -> RoleGuess | None:
     concept = column.identifier_concept
     if concept is None:
         return None
@@ -276,13 +180,13 @@ def _by_identifier_name(column: _ColumnEvidence) -> RoleGuess | None:
     )
 
 
-def _by_check_digits(column: _ColumnEvidence) -> RoleGuess | None:
+def _by_check_digits(column: ColumnEvidence) -> RoleGuess | None:
     counts = column.counts
-    if counts.longest < 8 or counts.kind not in (Kind.TEXT, *_NUMBERS):
+    if counts.longest < 8 or counts.kind not in (Kind.TEXT, *NUMBERS):
         return None
     values = counts.texts
     if counts.kind is not Kind.TEXT:
-        whole = [_whole_digits(value) for value in values]
+        whole = [whole_digits(value) for value in values]
         width = max(map(len, whole), default=0)
         values = tuple(value.zfill(width) for value in whole if value)  # zeros a number cannot keep
     verdict = recognize_number(values)
@@ -298,18 +202,7 @@ def _by_check_digits(column: _ColumnEvidence) -> RoleGuess | None:
     )
 
 
-def _whole_digits(value: str) -> str:
-    """Return a number's text as whole digits, or nothing when it has a fraction or a sign."""
-    try:
-        number = Decimal(value)
-    except InvalidOperation:
-        return ""
-    if not number.is_finite() or number < 0 or number != number.to_integral_value():
-        return ""
-    return format(number.to_integral_value(), "f")
-
-
-def _by_trace(column: _ColumnEvidence) -> RoleGuess | None:
+def _by_trace(column: ColumnEvidence) -> RoleGuess | None:
     """Some rows hold an identifier among other things: one e-mail in a remark is enough."""
     counts = column.counts
     found = [item for item in PATTERNS if item.rule == "trace" and counts.patterns.get(item.name)]
@@ -323,7 +216,7 @@ def _by_trace(column: _ColumnEvidence) -> RoleGuess | None:
     return _guess_identifier(column, first, reason, "medium")
 
 
-def _by_free_text(column: _ColumnEvidence) -> RoleGuess | None:
+def _by_free_text(column: ColumnEvidence) -> RoleGuess | None:
     counts = column.counts
     share = counts.share("free text")
     is_named = column.concept is not None and column.concept.name == FREE_TEXT
@@ -340,7 +233,7 @@ def _by_free_text(column: _ColumnEvidence) -> RoleGuess | None:
     return column.guess(ColumnRole.IDENTIFIER, reason, "medium", meaning=FREE_TEXT)
 
 
-def _by_date(column: _ColumnEvidence) -> RoleGuess | None:
+def _by_date(column: ColumnEvidence) -> RoleGuess | None:
     counts, concept = column.counts, column.concept
     if not is_date(counts):
         return None
@@ -361,7 +254,7 @@ def is_date(counts: ColumnStatistics) -> bool:
     return counts.kind in (Kind.DATE, Kind.TIMESTAMP) or written >= 0.8
 
 
-def _by_row_key(column: _ColumnEvidence) -> RoleGuess | None:
+def _by_row_key(column: ColumnEvidence) -> RoleGuess | None:
     """`arrest_id` is a key whatever it is the key of, if nearly every row has its own."""
     counts = column.counts
     is_own = counts.present >= 20 and counts.distinct >= 0.9 * counts.present
@@ -373,11 +266,11 @@ def _by_row_key(column: _ColumnEvidence) -> RoleGuess | None:
     )
 
 
-def _by_duration(column: _ColumnEvidence) -> RoleGuess | None:
+def _by_duration(column: ColumnEvidence) -> RoleGuess | None:
     """`days` or `months` in the plural count time; since birth they would reveal its date."""
     counts, name = column.counts, column.counts.name.lower()
     is_counted = _DURATION.search(name) and not _BIRTH.search(name)
-    if counts.kind not in _NUMBERS or not is_counted:
+    if counts.kind not in NUMBERS or not is_counted:
         return None
     if column.concept is not None and column.concept.safe_harbor != "C":
         return None
@@ -385,7 +278,7 @@ def _by_duration(column: _ColumnEvidence) -> RoleGuess | None:
     return column.guess(ColumnRole.QUASI_IDENTIFIER, reason, "medium", meaning="length of time")
 
 
-def _by_name(column: _ColumnEvidence) -> RoleGuess | None:
+def _by_name(column: ColumnEvidence) -> RoleGuess | None:
     concept = column.concept
     if concept is None or concept.role is ColumnRole.IDENTIFIER:
         return None
@@ -401,7 +294,7 @@ def _by_name(column: _ColumnEvidence) -> RoleGuess | None:
     )
 
 
-def _find_letter(column: _ColumnEvidence) -> str | None:
+def _find_letter(column: ColumnEvidence) -> str | None:
     """Return the class of what outsiders know: names of employers and schools are in one, their codes not."""
     counts, concept = column.counts, column.concept
     if concept is None or concept.safe_harbor is not None:
@@ -412,7 +305,7 @@ def _find_letter(column: _ColumnEvidence) -> str | None:
     return named.get(concept.name)
 
 
-def _by_people(column: _ColumnEvidence) -> RoleGuess | None:
+def _by_people(column: ColumnEvidence) -> RoleGuess | None:
     counts = column.counts
     if counts.kind is not Kind.TEXT or not looks_like_people(counts.texts):
         return None
@@ -422,7 +315,7 @@ def _by_people(column: _ColumnEvidence) -> RoleGuess | None:
     )
 
 
-def _by_words(column: _ColumnEvidence) -> RoleGuess | None:
+def _by_words(column: ColumnEvidence) -> RoleGuess | None:
     """Words and codes that tell what a column is about: creeds, parties, diagnoses, sexes."""
     counts = column.counts
     if counts.kind is not Kind.TEXT:
@@ -455,7 +348,7 @@ _PLACES = {
 }
 
 
-def _by_known_content(column: _ColumnEvidence) -> RoleGuess | None:
+def _by_known_content(column: ColumnEvidence) -> RoleGuess | None:
     """Content that outsiders usually know."""
     meaning = _content_meaning(column.counts)
     if meaning is None:
@@ -481,7 +374,7 @@ def _content_meaning(counts: ColumnStatistics) -> str | None:
     return None
 
 
-def _by_kind(column: _ColumnEvidence) -> RoleGuess | None:
+def _by_kind(column: ColumnEvidence) -> RoleGuess | None:
     """A time of day belongs to dates; what cannot be examined may be anything."""
     kind = column.counts.kind
     if kind is Kind.TIME:
@@ -497,7 +390,7 @@ def _by_kind(column: _ColumnEvidence) -> RoleGuess | None:
     )
 
 
-def _by_key(column: _ColumnEvidence) -> RoleGuess | None:
+def _by_key(column: ColumnEvidence) -> RoleGuess | None:
     """A value of its own for nearly every row: a record number, a code, a name in any script."""
     counts = column.counts
     own = counts.distinct / counts.present if counts.present else 0.0
@@ -527,7 +420,7 @@ def _looks_like_code(counts: ColumnStatistics) -> bool:
     return is_series or (counts.shortest == counts.longest and counts.longest >= 6)
 
 
-def _by_reading(column: _ColumnEvidence) -> RoleGuess | None:
+def _by_reading(column: ColumnEvidence) -> RoleGuess | None:
     """Values that are identifiers, though neither the name nor a shape says so."""
     seen = column.reading
     if seen is None or not seen.is_whole:
@@ -548,7 +441,7 @@ def _by_reading(column: _ColumnEvidence) -> RoleGuess | None:
     )
 
 
-def _by_selectivity(column: _ColumnEvidence) -> RoleGuess:
+def _by_selectivity(column: ColumnEvidence) -> RoleGuess:
     counts = column.counts
     if counts.smallest < CROWD and counts.present:
         reason = (
@@ -564,7 +457,7 @@ def _by_selectivity(column: _ColumnEvidence) -> RoleGuess:
     return column.guess(ColumnRole.INSENSITIVE, reason, "low")
 
 
-_RULES: tuple[Callable[[_ColumnEvidence], RoleGuess | None], ...] = (
+_RULES: tuple[Callable[[ColumnEvidence], RoleGuess | None], ...] = (
     _by_emptiness,
     _by_pattern,
     _by_household,
@@ -586,7 +479,7 @@ _RULES: tuple[Callable[[_ColumnEvidence], RoleGuess | None], ...] = (
 )
 
 
-def _explain_text(column: _ColumnEvidence, guess: RoleGuess) -> str | None:
+def _explain_text(column: ColumnEvidence, guess: RoleGuess) -> str | None:
     """Return why values must be read as free text: sentences may name people anywhere."""
     counts = column.counts
     if counts.kind is not Kind.TEXT or _is_sure_identifier(column, guess):
@@ -609,7 +502,7 @@ def _explain_text(column: _ColumnEvidence, guess: RoleGuess) -> str | None:
     return None
 
 
-def _is_sure_identifier(column: _ColumnEvidence, guess: RoleGuess) -> bool:
+def _is_sure_identifier(column: ColumnEvidence, guess: RoleGuess) -> bool:
     """Whether it is an identifier by its name, or by its content without sentences."""
     if guess.role is not ColumnRole.IDENTIFIER:
         return False

@@ -21,7 +21,7 @@ from discreet.policy.model import ColumnRole
 from discreet.sql import build
 
 if TYPE_CHECKING:
-    from discreet.measure.profile.guess import RoleGuess
+    from discreet.measure.profile.evidence import RoleGuess
     from discreet.measure.profile.statistics import ColumnStatistics
 
 _KEYED = (Kind.TEXT, Kind.INTEGER, Kind.DECIMAL)

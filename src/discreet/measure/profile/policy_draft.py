@@ -12,7 +12,7 @@ from typing import Any
 import yaml
 
 from discreet.measure.profile.domain import DomainDraft
-from discreet.measure.profile.guess import RoleGuess
+from discreet.measure.profile.evidence import RoleGuess
 from discreet.measure.profile.identifiers import SAFE_HARBOR
 from discreet.measure.profile.limits import RowsPerUnit
 from discreet.policy.answer_model import ROW
