@@ -131,7 +131,7 @@ def recognize_concept(name: str) -> Concept | None:
 def rank_concepts(name: str) -> tuple[Concept, ...]:
     """Return the concepts that a column's name may mean, the one of its longest phrase first."""
     best: dict[str, tuple[float, int, Concept]] = {}
-    for found, weight in _readings(split_words(name)):
+    for found, weight in _read_words(split_words(name)):
         for phrase in _candidate_phrases(found):
             strength = weight * _match_strength(found, phrase)
             if strength > best.get(phrase.concept.name, (0.0, 0, phrase.concept))[0]:
@@ -140,7 +140,7 @@ def rank_concepts(name: str) -> tuple[Concept, ...]:
     return tuple(concept for _, _, concept in ranked)
 
 
-def _readings(found: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], float]]:
+def _read_words(found: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], float]]:
     """Return the words of a name, then what they may be short for, and how much that counts."""
     yield found, 1.0
     longer = tuple(part for word in found for part in _spell_out(word))
@@ -158,7 +158,7 @@ def _spell_out(word: str) -> tuple[str, ...]:
     known = _known_words()
     if len(word) < _SHORTEST or word.isdigit() or word in known or lexicon.is_listed(word):
         return (word,)
-    if (full := _abbreviations().get(word)) is not None:
+    if (full := _list_abbreviations().get(word)) is not None:
         return (full,)
     begun = {one for one in known if one.startswith(word)} if len(word) >= _LEAST_START else set()
     if begun and len({_concept_of_word(one) for one in begun}) == 1:
@@ -202,7 +202,7 @@ def _concept_of_word(word: str) -> str:
 
 
 @cache
-def _abbreviations() -> dict[str, str]:
+def _list_abbreviations() -> dict[str, str]:
     """Return known words by their consonants (`gndr`), where only one concept has them."""
     found: dict[str, set[str]] = {}
     for word in sorted(_known_words()):
