@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -44,13 +44,13 @@ def field_arrow_type(field: ResultField) -> Any:
 def cast_to_fields(table: ArrowTable, fields: Sequence[ResultField]) -> ArrowTable:
     """Return `table` with the names and types of `fields`, by position."""
     columns: list[Any] = []
-    for column, field in zip(table.columns, fields, strict=True):
-        wanted = field_arrow_type(field)
+    for column, stated in zip(table.columns, fields, strict=True):
+        wanted = field_arrow_type(stated)
         # Unsafe only truncates to microseconds.
         is_fine = pa.types.is_timestamp(column.type)
         same = wanted is None or column.type == wanted
         columns.append(column if same else column.cast(wanted, safe=not is_fine))
-    return pa.Table.from_arrays(columns, names=[field.name for field in fields])
+    return pa.Table.from_arrays(columns, names=[stated.name for stated in fields])
 
 
 @dataclass(frozen=True)
@@ -67,6 +67,8 @@ class EngineTraits:
         read_literal: Takes the text of a literal and PostgreSQL's name of its type, and returns the text
             that the engine reads in the same way; `StatementFailed` for one that PostgreSQL refuses.
             None: the engine reads literals as PostgreSQL does.
+        text_patterns: Regular expressions by type: a text that is cast to the type must match, and its first
+            group is cast. Texts that PostgreSQL refuses match none. No pattern: the engine refuses them.
         has_offset_fence: No condition outside of a subquery with OFFSET is computed inside of it.
         computes_hidden_rows: It may compute an expression for rows that a condition removes; its
             function TRY makes failures NULL. An engine has a fence or TRY: else an error would reveal
@@ -84,6 +86,7 @@ class EngineTraits:
     is_postgresql: bool = True
     has_default_escape: bool = True
     read_literal: Callable[[str, str], str] | None = None
+    text_patterns: Mapping[str, str] = field(default_factory=dict[str, str], hash=False)
     has_offset_fence: bool = True
     computes_hidden_rows: bool = False
     has_letter_types: bool = True

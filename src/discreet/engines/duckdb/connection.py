@@ -15,6 +15,7 @@ from discreet.engines.databases.failures import statement_failure
 from discreet.engines.databases.transaction_state import TransactionState
 from discreet.engines.duckdb.failures import call_duckdb, duckdb_failure
 from discreet.engines.duckdb.results import duckdb_field, fetch_bounded, needs_text
+from discreet.engines.duckdb.text_casts import TEXT_PATTERNS
 from discreet.engines.duckdb.writers import (
     CommitClock,
     Names,
@@ -35,6 +36,7 @@ TRAITS = EngineTraits(
     is_postgresql=False,
     has_default_escape=False,
     read_literal=duckdb_literal,
+    text_patterns=TEXT_PATTERNS,
     has_offset_fence=False,
     computes_hidden_rows=True,
     has_letter_types=False,

@@ -9,7 +9,7 @@ from sqlglot import exp
 from discreet.engines.databases.database import EngineTraits
 from discreet.errors import StatementFailed
 from discreet.guard.rewrite.analysis import FALLIBLE
-from discreet.guard.rewrite.expressions import BYTES
+from discreet.guard.rewrite.expressions import BYTES, TEXTS
 from discreet.guard.rewrite.functions import is_aggregate_call
 from discreet.guard.rewrite.kinds import kind_of_cast
 from discreet.sql import build
@@ -94,15 +94,22 @@ def _adapt_cast(node: exp.Expr, traits: EngineTraits) -> None:
         _adapt_bytes(node)
     elif kind.this == exp.DataType.Type.INTERVAL and isinstance(node.this, exp.Literal):
         node.set("this", build.text(plain_interval(node.this.name)))
-    elif traits.read_literal is not None:
-        _adapt_literal(node, traits.read_literal)
+    else:
+        _adapt_text(node, traits)
 
 
-def _adapt_literal(node: exp.Expr, read: Callable[[str, str], str]) -> None:
-    """A literal is read whole and as it is, or refused."""
-    inner = node.this.unnest()
-    if isinstance(inner, exp.Literal) and inner.is_string:
-        inner.set("this", read(inner.name, kind_of_cast(node.args["to"])))
+def _adapt_text(node: exp.Expr, traits: EngineTraits) -> None:
+    """A text is read whole and as it is, or refused: a literal now, a cell when it is cast."""
+    inner, kind = node.this.unnest(), kind_of_cast(node.args["to"])
+    if isinstance(inner, exp.Literal):
+        if inner.is_string and traits.read_literal is not None:
+            inner.set("this", traits.read_literal(inner.name, kind))
+        return
+    pattern = traits.text_patterns.get(kind)
+    if pattern is not None and node.meta.get(TEXTS):
+        # What does not match becomes the empty text, which no such type has.
+        parts = [node.this, build.text(pattern), build.number(1)]
+        node.set("this", exp.Anonymous(this="regexp_extract", expressions=parts))
 
 
 def _format_hexadecimal(node: exp.Expr) -> None:

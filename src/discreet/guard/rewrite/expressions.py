@@ -23,6 +23,7 @@ from discreet.guard.rewrite.kinds import (
     UNKNOWN,
     InferredType,
     can_cast,
+    category,
     common,
     is_lossless,
     kind_of_cast,
@@ -33,6 +34,7 @@ from discreet.sql import build
 from discreet.sql.names import fold_identifier
 
 BYTES = "of bytes"  # meta of a cast: its operand is bytes
+TEXTS = "of texts"  # meta of a cast: its operand is text, and no literal
 _BOOLEAN = InferredType("bool")
 _UNITS = frozenset(
     f"{unit}{plural}"
@@ -253,6 +255,8 @@ def _read_cast(
     place_moment(reading, inner, kind)
     if found.kind == "bytea":
         node.meta[BYTES] = True
+    if category(found.kind) == "S" and not isinstance(inner, exp.Literal):
+        node.meta[TEXTS] = True
     # Whether a literal fails does not depend on the rows.
     if not isinstance(inner, (exp.Literal, exp.Null)) and (
         not is_lossless(found.kind, kind) or node.args["to"].expressions
