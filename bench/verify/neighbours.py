@@ -113,9 +113,11 @@ def _explore_example(
             sides.append(example.open(world, place, is_there=name == "there"))
         there, gone = sides
         if isinstance(there, str) or isinstance(gone, str):
-            # What no file may do: a table that its policy describes can be opened.
             told = [side if isinstance(side, str) else "opened" for side in sides]
-            tally.add(form, "opened", Verdict(f"{told}"), example.seed)
+            # A table that its policy describes can be opened; what a planted reader refuses must differ.
+            is_fault = example.reader == "declared" or told[0] != told[1]
+            verdict = Verdict(f"{told}" if is_fault else None, is_refused=True)
+            tally.add(form, "opened", verdict, example.seed)
             return
         for _ in range(questions):
             question = make_question(chance, is_alone=form in ALONE)
