@@ -50,6 +50,10 @@ class Side:
     engine: Engine
     curator: Curator | None = None  # which says what else is shown before paying
 
+    def close(self) -> None:
+        """Release what was opened."""
+        (self.curator or self.engine).close()
+
 
 @dataclass(frozen=True)
 class Verdict:
@@ -129,6 +133,7 @@ def _shown(plan: Plan | str, side: Side, question: str) -> str:
         return plan
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
+        warnings.simplefilter("ignore", ResourceWarning)  # of examples before this one
         explained = _explained(plan, side, question)
     lines = [repr(plan.price), repr(plan.event), plan.noise, repr(plan.question.names)]
     for leaf in plan.private_queries:

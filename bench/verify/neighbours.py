@@ -130,7 +130,7 @@ def _explore_example(
             tally.add(form, f"weighted {question}", verdict, example.seed)
             tally.seen["weighted"] += not verdict.is_refused
         for side in (there, gone):
-            side.engine.close()
+            side.close()
 
 
 def twice(world: World) -> World:

@@ -258,9 +258,15 @@ def _odd_record(record: dict[str, Any], style: Style, chance: Random) -> str:
     kind = chance.choice((*changed, "twice", "damaged"))
     if kind == "twice":
         return json.dumps(record)[:-1] + f', "{some}": "second"}}'
+    text = json.dumps(record)
+    cut = chance.randrange(len(text))
     if kind == "damaged" and style.layout == "lines":
         return chance.choice(
-            ("{", "[]", "7", "null", json.dumps(record)[:-2], '{"a"}', "\x00", '"')
+            ("{", "[]", "7", "null", text[:cut], '{"a"}', "\x00", '"', text + text)
+        )
+    if kind == "damaged" and style.layout == "indented":
+        return chance.choice(
+            ("{", "[]", "7", "null", text[:cut], text[:-1], '{"a"}', "[[", '{"a": "')
         )
     return json.dumps(changed.get(kind, record))
 
