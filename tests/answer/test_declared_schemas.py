@@ -31,6 +31,7 @@ from discreet.engines.engine import DeclaredColumn, DeclaredSchema, Kind
 from discreet.engines.files import file_format
 from discreet.errors import DiscreetError, UndeclaredKind, UnreadableSource
 from discreet.policy.load import parse_policy
+from discreet.policy.text_format import CellFormat
 from discreet.sql import build
 
 if TYPE_CHECKING:
@@ -657,7 +658,7 @@ def test_dates_are_read_in_the_declared_form_only(
     tmp_path: Path, written_as: str, form: str
 ) -> None:
     path = written(tmp_path, "csv", [{**PEOPLE[0], "born": written_as}, PEOPLE[1]])
-    schema = DeclaredSchema({"born": DeclaredColumn(Kind.DATE, form)})
+    schema = DeclaredSchema({"born": DeclaredColumn(Kind.DATE, CellFormat(dates=(form,)))})
     assert [str(row["born"]) for row in rows_of(path, schema)] == ["1990-12-31", "None"]
 
 

@@ -179,12 +179,13 @@ def test_what_init_drafts_for_a_file_is_how_questions_read_it(tmp_path: Path) ->
     loaded = parse_policy(draft_tables([opened], sources=[str(path)]).to_yaml()).tables["people"]
     assert loaded.reading.encoding == "latin-1"
     assert loaded.column("born").kind == "date"
-    assert loaded.column("born").format == "%d.%m.%Y"
+    (form,) = loaded.column("born").written.dates
+    assert form == "%d.%m.%Y"
     with discreet.open(
         path,
         parse_policy(
             f"tables: {{people: {{unit: row, reading: {{encoding: latin-1}}, columns: {{born: {{role: sensitive, "
-            f"kind: date, format: '{loaded.column('born').format}'}}}}}}}}"
+            f"kind: date, format: '{loaded.column('born').written.dates[0]}'}}}}}}}}"
         ),
         ledger=":memory:",
     ) as curator:

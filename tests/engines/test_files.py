@@ -9,7 +9,7 @@ import sys
 from datetime import date
 from pathlib import Path
 from types import SimpleNamespace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import duckdb
 import openpyxl
@@ -20,7 +20,9 @@ import pytest
 from pyarrow import feather, parquet
 from sqlglot import exp
 
+from discreet.api.draft import draft_policy
 from discreet.engines.connect import list_tables, open_table
+from discreet.engines.declared_schema import declared_file
 from discreet.engines.duckdb import DuckDB
 from discreet.errors import (
     DuplicateColumns,
@@ -31,6 +33,7 @@ from discreet.errors import (
     UnreadableSource,
     WrongUsage,
 )
+from discreet.policy.load import parse_policy
 from discreet.sql import build
 
 if TYPE_CHECKING:
@@ -207,6 +210,76 @@ def test_statistics_files_are_read(tmp_path: Path, ending: str) -> None:
     table = open_table(tmp_path / f"t.{ending}")
     assert kinds(table) == {"id": "integer", "x": "real", "zip": "text", "day": "date"}
     assert cells(table)["day"] == [date(2020, 1, 31), date(1999, 12, 1), None]
+
+
+def write_survey(path: Path, **more: Any) -> Path:
+    """Write a file as SPSS or Stata do: codes, what they mean, and which of them mean no value."""
+    frame = pd.DataFrame(
+        {
+            "v1": [1.0, 2.0, 1.0, 9.0],
+            "v2": [30.0, 97.0, 99.0, 41.0],
+            "v3": [1.5, -9.0, -3.0, 2.5],
+            "v4": ["a", "b", "", "b"],
+        }
+    )
+    labels = {
+        "v1": {1.0: "male", 2.0: "female", 9.0: "refused"},
+        "v2": {97.0: "97 or older", 99.0: "don't know"},
+    }
+    titles = ["Sex of respondent", "Age in years", "Net income", "Ward"]
+    write = {".sav": "write_sav", ".zsav": "write_sav", ".dta": "write_dta"}[path.suffix]
+    getattr(pyreadstat, write)(
+        frame, str(path), column_labels=titles, variable_value_labels=labels, **more
+    )
+    return path
+
+
+@pytest.mark.parametrize("ending", ["sav", "zsav"])
+def test_labels_missing_codes_and_ranges_of_spss_are_read(tmp_path: Path, ending: str) -> None:
+    path = write_survey(
+        tmp_path / f"t.{ending}", missing_ranges={"v1": [9.0], "v3": [{"lo": -99.0, "hi": -1.0}]}
+    )
+    table = open_table(path)
+    assert cells(table) == {
+        "v1": ["male", "female", "male", None],
+        "v2": [30, 97, None, 41],
+        "v3": [1.5, None, None, 2.5],
+        "v4": ["a", "b", "", "b"],
+    }
+    assert table.schema is not None
+    assert table.schema.titles["v1"] == "Sex of respondent"
+    assert cells(open_table(path, schema=table.schema)) == cells(table)
+
+
+def test_labels_of_stata_are_read(tmp_path: Path) -> None:
+    table = open_table(write_survey(tmp_path / "t.dta"))
+    assert cells(table)["v1"] == ["male", "female", "male", "refused"]
+    assert cells(table)["v2"] == [30, 97, None, 41]
+
+
+def test_missing_values_of_stata_are_null_whatever_their_letter(tmp_path: Path) -> None:
+    frame = pd.DataFrame({"x": [1.0, "a", "z", 4.0], "y": [1.0, 2.0, None, 4.0]})
+    pyreadstat.write_dta(frame, str(tmp_path / "t.dta"), missing_user_values={"x": ["a", "z"]})
+    assert cells(open_table(tmp_path / "t.dta")) == {"x": [1, None, None, 4], "y": [1, 2, None, 4]}
+
+
+def test_the_draft_of_a_statistics_file_has_its_titles_and_labels(tmp_path: Path) -> None:
+    path = write_survey(tmp_path / "t.sav")
+    text = draft_policy(path).to_yaml()
+    assert '# "Sex of respondent"' in text
+    assert "kind: text, labels: {1: male, 2: female, 9: refused}" in text
+    assert "missing: [99]" in text
+    declared = declared_file(parse_policy(text).tables["t"])
+    expected = cells(open_table(path))
+    assert cells(open_table(path, schema=declared)) == expected
+    assert cells(open_table(path, hints=declared)) == expected
+
+
+def test_two_codes_with_one_label_stay_apart(tmp_path: Path) -> None:
+    frame = pd.DataFrame({"x": [1.0, 2.0, 3.0]})
+    labels = {"x": {1.0: "other", 2.0: "other", 3.0: ""}}
+    pyreadstat.write_sav(frame, str(tmp_path / "t.sav"), variable_value_labels=labels)
+    assert cells(open_table(tmp_path / "t.sav"))["x"] == ["other (1)", "other (2)", "(3)"]
 
 
 def test_a_statistics_file_is_read_in_pieces(

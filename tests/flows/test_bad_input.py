@@ -104,13 +104,13 @@ SOURCES = [
         "Rename",
         exit_code=2,
     ),
-    with_file(
+    Case(
         "another encoding",
-        f"{HEADER}\n7700034,MÄRK,MARK1,MARKflü,1877-01-02,7700\n".encode("latin-1"),
+        ("assess", "bad.csv", "--encoding", "utf-8"),
         "unreadable-source",
-        "bad.csv",
-        "UTF-8",
-        "--encoding latin-1",
+        ("bad.csv, line 2", "UTF-8", "--encoding", "cp1252"),
+        1,
+        {"bad.csv": f"{HEADER}\n7700034,MÄRK,MARK1,MARKflü,1877-01-02,7700\n".encode("latin-1")},
     ),
     Case(
         "an encoding nobody knows",

@@ -280,7 +280,7 @@ def test_a_fault_of_a_column_is_reported_with_its_line(column: str, fault: str) 
     [
         ("id: x", "'id' must be 4 to 80 characters (a-z, A-Z, 0-9, '-', '_')"),
         ("id: clinic/visits", "that begin with a letter or digit, not 'clinic/visits'"),
-        ("reading: {encoding: ascii}", "'encoding' must be utf-8, utf-16 or latin-1, not 'ascii'"),
+        ("reading: {encoding: ascii}", "such as utf-8, utf-16, cp1252 or latin-1, not 'ascii'"),
     ],
 )
 def test_a_text_that_does_not_match_its_pattern_is_reported_with_its_form(

@@ -16,6 +16,7 @@ from discreet.answer.schemas import conform_table, declared_schema
 from discreet.answer.tables import REGISTRATION_SUFFIX, ReadOptions
 from discreet.engines import files
 from discreet.engines.connect import is_untyped_source, label_of, open_table, opened_table
+from discreet.engines.declared_schema import declared_file
 from discreet.engines.engine import FileEngine
 from discreet.errors import UnknownColumn, WrongUsage
 from discreet.measure.roles import select_table
@@ -76,7 +77,7 @@ def register_table(
     if output.suffix != ".parquet":
         raise WrongUsage("A registered table is a Parquet file. Name the output FILE.parquet.")
     require_writable_path(output, may_exist=force)
-    _check_lines(source, table, reading or {})
+    _check_lines(source, table, reading or {}, policy)
     schema = None
     if is_untyped_source(source):
         schema = declared_schema(select_table(policy, label=label_of(source), name=table))
@@ -121,12 +122,15 @@ def _rank_of(columns: Sequence[exp.Column], unit: str) -> exp.Expr:
     return exp.cast(number, exp.DataType.Type.INT)
 
 
-def _check_lines(source: str | Path, table: str | None, reading: ReadOptions) -> None:
+def _check_lines(
+    source: str | Path, table: str | None, reading: ReadOptions, policy: Policy
+) -> None:
     """Read a CSV file as `assess` does, which refuses lines that questions would have to put right."""
     if str(source) == files.STANDARD_INPUT or not is_untyped_source(source):
         return
     if files.file_format(files.find_files(str(source))[0]).name == "csv":
-        with opened_table(source, table=table, **reading):
+        declared = declared_file(select_table(policy, label=label_of(source), name=table))
+        with opened_table(source, table=table, hints=declared, **reading):
             pass
 
 

@@ -21,6 +21,7 @@ from discreet.engines.declared_schema import (
     KINDS,
     cast_declared,
     declared_columns,
+    declared_file,
     declared_kind,
     is_kind_compatible,
 )
@@ -28,6 +29,7 @@ from discreet.engines.engine import Column, DeclaredColumn, DeclaredSchema, Tabl
 from discreet.errors import UndeclaredKind
 from discreet.measure.profile.people import keys_by_content, keys_by_name, keys_by_policy
 from discreet.policy import model
+from discreet.policy.text_format import CellFormat, read_cell_format
 from discreet.sql import build
 
 
@@ -46,11 +48,13 @@ class PinnedSchema:
         """Return it as text that `read_pinned` reads."""
         schema = self.schema
         columns = schema and {
-            name: [KIND_NAMES[one.kind], one.format] for name, one in schema.columns.items()
+            name: [KIND_NAMES[one.kind], one.written.to_dict()]
+            for name, one in schema.columns.items()
         }
         found: dict[str, Any] = {"columns": columns, "keys": self.keys}
         if schema is not None:
             found |= {"delimiter": schema.delimiter, "encoding": schema.encoding}
+            found |= {"skip": schema.skip, "missing": schema.missing}
         return json.dumps(found)
 
 
@@ -60,9 +64,25 @@ def read_pinned(text: str) -> PinnedSchema:
     columns = found["columns"]
     if columns is None:
         return PinnedSchema(None, tuple(found["keys"]))
-    declared = {name: DeclaredColumn(KINDS[kind], form) for name, (kind, form) in columns.items()}
-    schema = DeclaredSchema(declared, found["delimiter"], found["encoding"])
+    declared = {
+        name: DeclaredColumn(KINDS[kind], _read_form(form))
+        for name, (kind, form) in columns.items()
+    }
+    schema = DeclaredSchema(
+        declared,
+        found["delimiter"],
+        found["encoding"],
+        skip=found.get("skip"),
+        missing=tuple(found.get("missing", ())),
+    )
     return PinnedSchema(schema, tuple(found["keys"]))
+
+
+def _read_form(written: dict[str, Any] | str | None) -> CellFormat:
+    """Return how cells are written; drafts of older versions know the format of dates only."""
+    if isinstance(written, dict):
+        return read_cell_format(written)
+    return CellFormat(dates=(written,) if written else ())
 
 
 def pin_name(kind: str, label: str, table: str | None, names: Iterable[str] | None) -> str:
@@ -97,17 +117,14 @@ def declared_schema(table: model.TablePolicy) -> DeclaredSchema:
     Raises:
         UndeclaredKind: There is none, so that nothing can be asked.
     """
-    columns = declared_columns(table)
-    if not columns:
+    declared = declared_file(table)
+    if not declared.columns:
         raise UndeclaredKind(
             f"The policy does not say what the columns of '{table.name}' hold, and the rows of a file "
             "without types must not decide it. Give each column its `kind:`, such as `kind: integer`; "
             "`discreet init` drafts them."
         )
-    reading = table.reading
-    return DeclaredSchema(
-        columns, reading.delimiter, reading.encoding, is_multiline=reading.multiline is not False
-    )
+    return declared
 
 
 def conform_table(table: Table, policy: model.TablePolicy) -> Table:

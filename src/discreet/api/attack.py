@@ -20,7 +20,7 @@ from discreet.engines.connect import holds_tables, opened_table
 from discreet.engines.engine import Table
 from discreet.errors import WrongUsage
 from discreet.measure.assess import resolve_policy
-from discreet.measure.roles import select_table
+from discreet.measure.roles import reading_hints, select_table
 from discreet.policy import model
 from discreet.policy.attack_tolerance import DEFAULT
 from discreet.registry import ATTACKS, AttackSpec
@@ -309,6 +309,7 @@ class OpenedTarget:
                 delimiter=self.options["delimiter"],
                 encoding=self.options["encoding"],
                 memory_limit=self.options["memory"],
+                hints=reading_hints(self.request.policy, source, name=self.options["table"]),
             )
         )
 

@@ -29,10 +29,10 @@ from discreet.engines.caller_frames import to_frame_like, to_pandas_frame, to_po
 from discreet.engines.connect import opened_table
 from discreet.engines.engine import ArrowTable, Table
 from discreet.errors import EmptySource, OutputRefused, SourceNotFound, UnsuitableValues, WrongUsage
-from discreet.measure.roles import require_column, select_table
+from discreet.measure.assess import resolve_policy
+from discreet.measure.roles import reading_hints, require_column, select_table
 from discreet.policy import model
 from discreet.policy.domain import declared_values
-from discreet.policy.load import load_policy
 from discreet.release.output.target import FileTarget
 from discreet.release.write import parse_target, write_rows
 from discreet.result import Result
@@ -151,11 +151,17 @@ def collect(  # noqa: PLR0913 -- the options of the command
     out = None
     if output is not None and not dry_run:
         out = _check_output(Path(output), source=source, policy=policy, force=force)
+    loaded = resolve_policy(policy)
     with opened_table(
-        source, table=table, delimiter=delimiter, encoding=encoding, memory_limit=memory
+        source,
+        table=table,
+        delimiter=delimiter,
+        encoding=encoding,
+        memory_limit=memory,
+        hints=reading_hints(loaded, source, name=table),
     ) as opened:
         require_column(opened, column)
-        described = _policy_table(opened, policy, table)
+        described = select_table(loaded, label=opened.label, name=table) if loaded else None
         possible = values
         if possible is None and described is not None:
             listed = described.column(column)
@@ -252,15 +258,6 @@ def _check_output(
     require_writable_path(manifest, may_exist=force)
     refuse_collisions([policy], {"the reports": out, "their manifest": manifest}, source=source)
     return out
-
-
-def _policy_table(
-    table: Table, policy: model.Policy | str | Path | None, name: str | None
-) -> model.TablePolicy | None:
-    if policy is None:
-        return None
-    loaded = policy if isinstance(policy, model.Policy) else load_policy(policy)
-    return select_table(loaded, label=table.label, name=name)
 
 
 def _design_protocol(

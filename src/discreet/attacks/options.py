@@ -48,7 +48,7 @@ INPUTS: Mapping[str, tuple[OptionSpec, ...]] = {
 READING = (
     OptionSpec("table", "text", "Which table of the database or policy.", metavar="NAME"),
     OptionSpec("delimiter", "text", "What separates a CSV file's columns.", metavar="CHAR"),
-    OptionSpec("encoding", "text", "utf-8 (default), utf-16 or latin-1.", metavar="NAME"),
+    OptionSpec("encoding", "text", "Such as cp1252; found by itself if not given.", metavar="NAME"),
     OptionSpec(
         "memory", "text", "Memory limit of DuckDB, such as 4GB.", metavar="SIZE", parse=read_memory
     ),

@@ -59,7 +59,7 @@ def _print_schema(ctx: click.Context, param: click.Parameter, value: bool) -> No
     metavar="CHAR",
     help="What separates a CSV file's columns.",
 )
-@click.option("--encoding", metavar="NAME", help="utf-8 (default), utf-16 or latin-1.")
+@click.option("--encoding", metavar="NAME", help="Such as cp1252; found by itself if not given.")
 @click.option(
     "--memory", type=options.MEMORY, metavar="SIZE", help="Memory limit of DuckDB, such as 4GB."
 )

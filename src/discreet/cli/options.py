@@ -176,7 +176,9 @@ reading_options = combine_options(
         metavar="CHAR",
         help="The separator of a CSV file's columns.",
     ),
-    click.option("--encoding", metavar="NAME", help="utf-8 (default), utf-16 or latin-1."),
+    click.option(
+        "--encoding", metavar="NAME", help="Such as cp1252; found by itself if not given."
+    ),
     click.option(
         "--memory", type=MEMORY, metavar="SIZE", help="Memory limit of DuckDB, such as 4GB."
     ),

@@ -14,7 +14,7 @@ from discreet.engines.databases.database import Database
 from discreet.engines.duckdb import DuckDB
 from discreet.engines.duckdb.served import ResourceLimits, ServedDuckDB
 from discreet.engines.engine import DeclaredSchema, Engine, Table
-from discreet.errors import WrongUsage
+from discreet.errors import SourceNotFound, UnreadableSource, WrongUsage
 from discreet.registry import ENGINES, EngineSpec, find_engine
 from discreet.sql import build
 
@@ -28,6 +28,7 @@ def open_table(
     memory_limit: str | None = None,
     encoding: str | None = None,
     schema: DeclaredSchema | None = None,
+    hints: DeclaredSchema | None = None,
 ) -> Table:
     """Return `source` as a table on an engine, without reading its rows into Python.
 
@@ -38,8 +39,9 @@ def open_table(
         engine: Put the table on this engine, beside others, so that they can be joined.
         delimiter: What separates the columns of a CSV file; detected when not given.
         memory_limit: How much memory a new DuckDB may use, such as `4GB`; the rest spills to disk.
-        encoding: `utf-8`, `utf-16` or `latin-1` for a CSV file.
+        encoding: The encoding of a CSV file, such as `cp1252`; detected when not given.
         schema: Columns of a file without types; inferred from its rows when not given.
+        hints: How a file without types is written, as its policy says; recognized when not given.
 
     >>> import pyarrow
     >>> opened = open_table(pyarrow.table({"age": [41, 7]}))
@@ -65,6 +67,7 @@ def open_table(
                 delimiter=delimiter,
                 encoding=encoding,
                 schema=schema,
+                hints=hints,
             )
         return opened if engine is None or home is engine else _move_table(opened, engine)
     except BaseException:
@@ -81,6 +84,7 @@ def opened_table(
     delimiter: str | None = None,
     encoding: str | None = None,
     memory_limit: str | None = None,
+    hints: DeclaredSchema | None = None,
 ) -> Generator[Table]:
     """Open `source` as `open_table` does, and close it at the end.
 
@@ -96,6 +100,7 @@ def opened_table(
         delimiter=delimiter,
         encoding=encoding,
         memory_limit=memory_limit,
+        hints=hints,
     )
     try:
         yield opened
@@ -154,6 +159,14 @@ def source_header_names(
 def label_of(source: object) -> str:
     """Return the name of a file or frame for messages."""
     return Path(source).name if isinstance(source, (str, Path)) else type(source).__name__
+
+
+def find_named_files(source: str | Path) -> list[Path]:
+    """Return the files that a path or pattern names; none for standard input and where there is none."""
+    try:
+        return [] if str(source) == files.STANDARD_INPUT else files.find_files(str(source))
+    except (SourceNotFound, UnreadableSource):
+        return []
 
 
 def list_tables(source: str | Path) -> list[str]:

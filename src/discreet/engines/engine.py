@@ -9,6 +9,8 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
+from discreet.policy.text_format import CellFormat
+
 if TYPE_CHECKING:
     from sqlglot import exp
 
@@ -70,27 +72,35 @@ class Column:
 
 @dataclass(frozen=True)
 class DeclaredColumn:
-    """The kind of a column; `format` is how its dates are written, such as `%d/%m/%Y`."""
+    """The kind of a column, and how its cells are written."""
 
     kind: Kind
-    format: str | None = None
+    written: CellFormat = field(default_factory=CellFormat)
 
 
 @dataclass(frozen=True)
 class DeclaredSchema:
     """The columns of a file by name, and how it is written where that is declared.
 
-    With `is_multiline`, a cell in quotation marks may hold line ends.
+    `columns` state all that holds for their cells. `missing` are the words for missing values of columns
+    that are not declared. With `is_multiline`, a cell in quotation marks may hold line ends; `skip` is the
+    number of lines before the header. `titles` are what a file calls its columns beside their names, and
+    `doubts` says of columns by name how they could also be read; both are for the custodian.
     """
 
     columns: Mapping[str, DeclaredColumn]
     delimiter: str | None = None
     encoding: str | None = None
     is_multiline: bool = True
+    skip: int | None = None
+    missing: tuple[str, ...] = ()
+    titles: Mapping[str, str] = field(default_factory=dict[str, str], repr=False, compare=False)
+    doubts: Mapping[str, str] = field(default_factory=dict[str, str], repr=False, compare=False)
 
     def named(self, names: Iterable[str]) -> dict[str, DeclaredColumn]:
         """Return all columns of a header, in their order; undeclared ones are text."""
-        return {name: self.columns.get(name, DeclaredColumn(Kind.TEXT)) for name in names}
+        text = DeclaredColumn(Kind.TEXT, CellFormat(missing=self.missing or None))
+        return {name: self.columns.get(name, text) for name in names}
 
 
 @dataclass(frozen=True)

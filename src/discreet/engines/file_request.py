@@ -27,7 +27,11 @@ LENIENT_OPTIONS: dict[str, exp.Expr] = {
 
 @dataclass(frozen=True)
 class FileRequest:
-    """Files to open on an engine, and which table, delimiter, encoding and schema they have."""
+    """Files to open on an engine, and which table, delimiter, encoding and schema they have.
+
+    With `schema`, the columns and kinds are those that it declares. With `hints`, kinds are found in all
+    rows, and cells are written as the hints say; without either, that is recognized as well.
+    """
 
     paths: tuple[Path, ...]
     engine: DuckDB
@@ -35,6 +39,7 @@ class FileRequest:
     delimiter: str | None
     encoding: str | None
     schema: DeclaredSchema | None
+    hints: DeclaredSchema | None = None
 
     @property
     def path(self) -> Path:

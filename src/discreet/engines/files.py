@@ -20,7 +20,7 @@ from discreet.engines.engine import ArrowReader, DeclaredColumn, DeclaredSchema,
 from discreet.engines.file_request import FileRequest
 from discreet.engines.frames import arrow_data
 from discreet.engines.names import refuse_duplicates
-from discreet.engines.type_inference import guess_types, store_converted
+from discreet.engines.recognition import store_typed
 from discreet.errors import (
     BrokenExtension,
     DiscreetError,
@@ -45,10 +45,12 @@ def open_file(
     delimiter: str | None = None,
     encoding: str | None = None,
     schema: DeclaredSchema | None = None,
+    hints: DeclaredSchema | None = None,
 ) -> Table:
     """Return a file, the files of a glob, or standard input as a table on `engine`.
 
-    With `schema`, a file without types of its own has the columns and kinds that it declares.
+    With `schema`, a file without types of its own has the columns and kinds that it declares. With
+    `hints`, its kinds are found in its rows, and its cells are written as they say.
     """
     paths = [store_standard_input(engine)] if source == STANDARD_INPUT else find_files(source)
     found = {spec.name: spec for spec in map(file_format, paths)}
@@ -57,7 +59,9 @@ def open_file(
             f"{source} matches files of several kinds: {', '.join(sorted(found))}."
         )
     (spec,) = found.values()
-    request = FileRequest(tuple(paths), engine, table, delimiter, encoding, schema)
+    if hints is not None:
+        delimiter, encoding = delimiter or hints.delimiter, encoding or hints.encoding
+    request = FileRequest(tuple(paths), engine, table, delimiter, encoding, schema, hints)
     label = "standard input" if source == STANDARD_INPUT else Path(source).name
     if schema is not None and not spec.typed:
         return _open_declared(request, schema, spec, label)
@@ -113,7 +117,7 @@ def _open_declared(
     columns = tuple(one for one in every if one.name in schema.columns)
     others = tuple(one.name for one in every if one.name not in schema.columns)
     undeclared = others if spec.has_header else None
-    plain = replace(request, schema=replace(schema, columns={}))
+    plain = replace(request, schema=replace(schema, columns={}, missing=()))
     return Table(
         request.engine,
         relation,
@@ -158,9 +162,8 @@ def _open_arrow(
     loaded = _load_arrow(reader, request, spec)
     if spec.typed:
         return loaded
-    guesses = guess_types(loaded, names, engine=request.engine)
-    kept, found = store_converted(loaded, guesses, engine=request.engine)
-    return kept, DeclaredSchema(found, request.delimiter, request.encoding)
+    kept, found = store_typed(loaded, names, request)
+    return kept, replace(found, delimiter=request.delimiter, encoding=request.encoding)
 
 
 def _defer_typed(reader: ArrowReader, request: FileRequest, spec: FormatSpec) -> exp.Table:

@@ -6,6 +6,7 @@ import codecs
 import mmap
 import re
 import tempfile
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import chain
@@ -33,15 +34,95 @@ def open_byte_stream(path: Path) -> Any:
     return pa.input_stream(str(path), compression=compression)
 
 
-def as_utf8(path: Path, *, encoding: str, folder: Path, line_end: str = "\n") -> Path:
+def find_encoding(path: Path) -> str | None:
+    """Return the encoding of a text file, by all of its bytes; None where they are ASCII.
+
+    A file that is not UTF-8 has one byte for each letter. Of the code pages of Europe, the one is taken
+    in which most of its other letters are letters of a language; each byte keeps a letter of its own.
+    """
+    head = b""
+    decoder, counts = codecs.getincrementaldecoder("utf-8")(), Counter[bytes]()
+    is_utf8, is_ascii = True, True
+    with open_byte_stream(path) as stream:
+        while chunk := bytes(stream.read(CHUNK_BYTES)):
+            head = head or chunk[:1024]
+            if chunk.isascii() and is_ascii:
+                continue
+            is_ascii = False
+            try:
+                decoder.decode(chunk if is_utf8 else b"")
+            except UnicodeDecodeError:
+                is_utf8 = False
+            counts.update(_FOREIGN.findall(chunk))
+    if marked := _marked_encoding(head):
+        return marked
+    if is_ascii:
+        return None
+    return "utf-8" if is_utf8 and not decoder.getstate()[0] else _find_code_page(counts)
+
+
+def _marked_encoding(head: bytes) -> str | None:
+    """Return the encoding of Unicode that a byte order mark shows, or every other byte being zero."""
+    if head[:2] in (b"\xff\xfe", b"\xfe\xff"):
+        return "utf-16"
+    for name, place in (("utf-16-le", 1), ("utf-16-be", 0)):
+        half = head[place::2]
+        if len(half) > 4 and half.count(0) > len(half) * 0.9 and 0 not in head[1 - place :: 2]:
+            return name
+    return None
+
+
+def _find_code_page(counts: Counter[bytes]) -> str:
+    """Return the code page in which the runs of foreign bytes look most like letters of a language."""
+    scores = dict.fromkeys(_LETTERS, 0)
+    for name in _LETTERS:
+        for run, count in counts.items():
+            scores[name] += count * _score_run(run, name)
+    return max(scores, key=lambda name: scores[name])
+
+
+def _score_run(run: bytes, name: str) -> int:
+    """Return how much a run of foreign bytes, with the letters beside it, looks like a part of a word."""
+    text = run.decode(name, errors="replace")
+    foreign = [letter for letter in text if not letter.isascii()]
+    vowels = _VOWELS.get(name)
+    # Words of Greek and Cyrillic letters have no others; Latin words have few foreign letters in a row.
+    if len(foreign) < len(text) if vowels else len(foreign) > 4:
+        return -2 * len(foreign)
+    usual = sum(1 if letter in _LETTERS[name] else -2 for letter in foreign)
+    return usual + sum(letter in (vowels or "") for letter in foreign)
+
+
+_FOREIGN = re.compile(rb"[A-Za-z]?[\x80-\xff]+[A-Za-z]?")
+_MARKS = "€„“”…°§«»·ºª²³½\u00a0\u00b4\u2013\u2014\u2018\u2019\u201a"
+_WEST = "äöüßÄÖÜàâçéèêëîïôùûœæÀÂÇÉÈÊËÎÏÔÙÛŒÆáíñóúÁÍÑÓÚ¿¡åøÅØãõÃÕìòÌÒþðýÞÐÝ"
+_EAST = "ąćęłńóśźżĄĆĘŁŃÓŚŹŻáčďéěíňřšťúůýžÁČĎÉĚÍŇŘŠŤÚŮÝŽľĺŕôĽĹŔÔőűŐŰăâîșțşţĂÂÎŞŢđĐäöüßÄÖÜ"
+_LETTERS = {
+    "cp1252": frozenset(_WEST + _MARKS),
+    "iso-8859-15": frozenset(_WEST + "€§°«»·ºª²³\u00a0"),
+    "cp1250": frozenset(_EAST + _MARKS),
+    "iso-8859-2": frozenset(_EAST + "§°\u00a0"),
+    "cp1251": frozenset(map(chr, range(0x410, 0x450))) | {"ё", "Ё", "№"},
+    "cp1253": frozenset(map(chr, range(0x386, 0x3CF))),
+    "cp850": frozenset(_WEST + "§°«»·ºª²³\u00a0"),
+    "mac-roman": frozenset(_WEST + _MARKS),
+}
+_VOWELS = {"cp1251": frozenset("аеёиоуыэюяАЕИОУЭЮЯ"), "cp1253": frozenset("αεηιουωάέήίόύώΑΕΗΙΟΥΩ")}
+
+
+def as_utf8(
+    path: Path, *, encoding: str, folder: Path, line_end: str = "\n", skip: int = 0
+) -> Path:
     """Return a file in UTF-8 with the text of `path`: that file, or a copy in `folder`.
+
+    The first `skip` lines are left out.
 
     Bytes that are not valid text become U+FFFD, and carriage returns without a line feed become
     blanks unless they end the lines, so that invalid bytes change only their own cell. Where lines
     end in both, line feeds without a carriage return become blanks as well, and where they end in
     carriage returns all line feeds.
     """
-    is_plain = encoding == "utf-8" and path.suffix.lower() not in (".gz", ".zst")
+    is_plain = encoding == "utf-8" and path.suffix.lower() not in (".gz", ".zst") and not skip
     stray = _STRAY.get(line_end)
     if is_plain and _is_clean(path, stray):
         return path
@@ -55,6 +136,8 @@ def as_utf8(path: Path, *, encoding: str, folder: Path, line_end: str = "\n") ->
         ):
             while chunk := stream.read(CHUNK_BYTES):
                 text = held + _replace_invalid(decoder.decode(chunk))
+                if skip:
+                    text, skip = _drop_lines(text, skip, "\r" if line_end == "\r" else "\n")
                 held = "\r" if text.endswith("\r") else ""
                 file.write(_blank_strays(stray, text.removesuffix("\r")))
             file.write(
@@ -67,6 +150,14 @@ def as_utf8(path: Path, *, encoding: str, folder: Path, line_end: str = "\n") ->
     if damaged:
         raise UnreadableSource(f"{path.name} is damaged: it cannot be unpacked to its end.")
     return Path(name)
+
+
+def _drop_lines(text: str, count: int, end: str) -> tuple[str, int]:
+    """Return the text below its first lines, and how many of them are still to come."""
+    while count and text:
+        _, found, text = text.partition(end)
+        count -= bool(found)
+    return text, count
 
 
 def _blank_strays(stray: str | None, text: str) -> str:

@@ -7,14 +7,25 @@ would share a class, and a table would look safer than it is.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
-from discreet.engines.declared_schema import declared_kind
-from discreet.engines.engine import DeclaredColumn
+from discreet.engines.declared_schema import (
+    cast_declared,
+    date_pattern,
+    declared_kind,
+    matches_pattern,
+    parse_date,
+    plain_number,
+    present_cell,
+    thousands_pattern,
+    without_sign,
+)
+from discreet.engines.engine import DeclaredColumn, Kind
+from discreet.policy.text_format import CellFormat
 from discreet.sql import build
 
 if TYPE_CHECKING:
@@ -36,23 +47,53 @@ _JSON_REAL = rf"{_MANTISSA}([eE][+-]?\d{{1,3}})?"
 _MOST_DIGITS = 17  # enough for any real; texts with more digits may be equal as reals
 
 
+PLAIN = CellFormat()
+
+
 @dataclass(frozen=True)
 class TypeGuess:
-    """A type, the pattern its texts have, and the date format if it needs one."""
+    """A type, the pattern its texts have, and how they are written if that is not the plain form.
+
+    In the whole column, some value must have the pattern `some`. Guesses of one `rivalry` are certain only
+    where all but one of them fail somewhere.
+    """
 
     type: str
     pattern: str | None = None
-    format: str | None = None
-    rival: str | None = None  # the format that must fail somewhere for this one to be certain
+    written: CellFormat = PLAIN
+    some: str | None = None
+    rivalry: str | None = None
 
 
-def _day_first_or_month_first(mark: str) -> tuple[TypeGuess, TypeGuess]:
-    day, month = f"%d{mark}%m{mark}%Y", f"%m{mark}%d{mark}%Y"
-    escaped = rf"\d{{1,2}}[{mark}]\d{{1,2}}[{mark}]\d{{4}}"
-    return (
-        TypeGuess("DATE", escaped, day, rival=month),
-        TypeGuess("DATE", escaped, month, rival=day),
-    )
+def date_guess(*forms: str, since: int | None = None, rivalry: str | None = None) -> TypeGuess:
+    """Return the guess that texts are dates, or moments, of one of the given forms."""
+    kind = "TIMESTAMP" if any("%M" in form for form in forms) else "DATE"
+    pattern = "|".join(f"({date_pattern(form)})" for form in forms)
+    return TypeGuess(kind, pattern, CellFormat(dates=forms, since=since), rivalry=rivalry)
+
+
+def number_guess(
+    kind: str,
+    decimal: str,
+    thousands: str | None,
+    *,
+    some: str | None = None,
+    rivalry: str | None = None,
+) -> TypeGuess:
+    """Return the guess that texts are whole numbers (BIGINT) or reals (DOUBLE) with these marks."""
+    whole = _WHOLE
+    if thousands is not None:
+        whole = rf"({_WHOLE}|[1-9]\d{{0,2}}({thousands_pattern(thousands)}\d{{3}}){{1,4}})"
+    pattern = rf"-?{whole}"
+    if kind == "DOUBLE":
+        pattern = rf"-?({whole}([{decimal}]\d*)?|[{decimal}]\d+)([eE][+-]\d{{1,3}})?"
+    written = CellFormat(decimal=None if decimal == "." else decimal, thousands=thousands)
+    return TypeGuess(kind, pattern, written, some, rivalry)
+
+
+def _day_first_or_month_first(mark: str, clock: str = "") -> Iterator[TypeGuess]:
+    for form in ("%d{0}%m{0}%Y", "%m{0}%d{0}%Y"):
+        yield date_guess(form.format(mark) + clock, rivalry=f"day first {mark}{clock}")
 
 
 TEXT = TypeGuess("VARCHAR")
@@ -64,10 +105,27 @@ GUESSES = (
     TypeGuess("TIMESTAMP", rf"{_DAY}[ T]{_CLOCK}"),
     TypeGuess("TIMESTAMPTZ", rf"{_DAY}[ T]{_CLOCK}{_OFFSET}"),
     TypeGuess("TIME", _CLOCK),
-    TypeGuess("DATE", r"\d{4}/\d{1,2}/\d{1,2}", "%Y/%m/%d"),
+    date_guess("%Y/%m/%d"),
     *_day_first_or_month_first("/"),
     *_day_first_or_month_first("."),
     *_day_first_or_month_first("-"),
+)
+# What other systems write, tried where none of the above fits. Numbers in groups need one that is below a
+# thousand beside them: telephones in groups of three digits are all of one length.
+_UNGROUPED, _COMMA = r"-?\d{1,3}", "decimal comma"
+FURTHER_GUESSES = (
+    number_guess("DOUBLE", ",", None, some=".*,.*", rivalry=_COMMA),
+    number_guess("BIGINT", ".", ",", rivalry=_COMMA),
+    number_guess("BIGINT", ",", ".", some=_UNGROUPED),
+    number_guess("BIGINT", ".", " ", some=_UNGROUPED),
+    number_guess("BIGINT", ".", "'", some=_UNGROUPED),
+    *(number_guess("DOUBLE", ",", mark, some=".*,.*") for mark in ". '"),
+    *(number_guess("DOUBLE", ".", mark, some=".*[.].*") for mark in ", '"),
+    date_guess("%Y.%m.%d"),
+    *(date_guess(f"%d{mark}%b{mark}%Y") for mark in ("-", " ", "")),
+    date_guess("%Y/%m/%d %H:%M"),
+    *(guess for mark in "/.-" for guess in _day_first_or_month_first(mark, " %H:%M")),
+    *_day_first_or_month_first("/", " %I:%M %p"),
 )
 TEMPORAL = tuple(guess for guess in GUESSES if guess.type.startswith(("DATE", "TIME")))
 JSON_NUMBERS = (TypeGuess("DOUBLE", _JSON_REAL),)
@@ -79,57 +137,128 @@ def guess_types(
     *,
     engine: DuckDB,
     guesses: Sequence[TypeGuess] = GUESSES,
+    written: Mapping[str, CellFormat] | None = None,
 ) -> dict[str, TypeGuess]:
     """Return for each text column of `raw` the narrowest type that fits every value.
 
-    The second query reads every cell of the table, so it also finds any unreadable line.
+    `written` says how cells of columns are written, where that is known. The second query reads every
+    cell of the table, so it also finds any unreadable line.
     """
-    likely = _likely_guesses(raw, names, guesses, engine=engine)
-    return _prove_guesses(raw, likely, engine=engine)
+    found = find_types(raw, names, engine=engine, guesses=guesses, written=written)
+    return {name: held[0] if len(held) == 1 else TEXT for name, held in found.items()}
+
+
+def find_types(
+    raw: exp.Table,
+    names: Sequence[str],
+    *,
+    engine: DuckDB,
+    guesses: Sequence[TypeGuess] = GUESSES,
+    written: Mapping[str, CellFormat] | None = None,
+    reads_all: bool = True,
+) -> dict[str, tuple[TypeGuess, ...]]:
+    """Return for each column the guess that fits every value, or the rivals if all of them do.
+
+    Unless it `reads_all`, columns that the first rows show to be texts are not read to their end.
+    """
+    known = {name: (written or {}).get(name, PLAIN) for name in names}
+    values = {name: cell_text(build.column(name), known[name]) for name in names}
+    wanted = {name: _column_guesses(known[name], guesses) for name in names}
+    every = tuple(dict.fromkeys(guess for found in wanted.values() for guess in found))
+    likely = _likely_guesses(raw, values, every, engine=engine)
+    own = {name: tuple(g for g in wanted[name] if g in likely[name]) for name in names}
+    if not reads_all:
+        own = {name: found for name, found in own.items() if found}
+    found = _prove_guesses(raw, values, own, engine=engine)
+    return {name: found.get(name, ()) for name in names}
+
+
+def cell_text(column: exp.Expr, known: CellFormat) -> exp.Expr:
+    """Return what a cell says, without blanks and sign around it; NULL where it says nothing."""
+    return without_sign(present_cell(column, known), known)
+
+
+def _column_guesses(known: CellFormat, guesses: Sequence[TypeGuess]) -> tuple[TypeGuess, ...]:
+    """Return the guesses for a column, those for the form that it is known to have first."""
+    if known.labels:
+        return ()
+    own: list[TypeGuess] = []
+    if known.dates:
+        own.append(date_guess(*known.dates, since=known.since))
+    if known.decimal is None and known.thousands is None:
+        return (*own, *guesses)
+    marks = known.decimal or ".", known.thousands
+    own += [number_guess(kind, *marks) for kind in ("BIGINT", "DOUBLE")]
+    return (*own, *(guess for guess in guesses if guess.type != "DOUBLE"))
 
 
 def store_converted(
-    raw: exp.Table, guesses: Mapping[str, TypeGuess], *, engine: DuckDB
+    raw: exp.Table,
+    guesses: Mapping[str, TypeGuess],
+    *,
+    engine: DuckDB,
+    written: Mapping[str, CellFormat] | None = None,
 ) -> tuple[exp.Table, dict[str, DeclaredColumn]]:
     """Store the columns of `raw`, those with a guess converted, and return them with their kinds.
 
     They are stored, spilling if need be: every query on a view would parse the texts again.
     """
+    forms = {
+        name: merge_formats((written or {}).get(name, PLAIN), guess.written)
+        for name, guess in guesses.items()
+    }
     wanted = [
-        build.alias_as(convert_column(build.column(name), guesses[name]), name)
+        build.alias_as(convert_column(build.column(name), guesses[name], forms[name]), name)
         if name in guesses
         else build.column(name)
         for name, _ in engine.types(raw)
     ]
     kept = engine.keep(build.select(*wanted, source=raw))
-    formats = {name: guess.format for name, guess in guesses.items()}
     return kept, {
-        column.name: DeclaredColumn(declared_kind(column.kind), formats.get(column.name))
+        column.name: DeclaredColumn(declared_kind(column.kind), forms.get(column.name, PLAIN))
         for column in engine.columns(kept)
     }
 
 
-def convert_column(column: exp.Expr, guess: TypeGuess) -> exp.Expr:
+def merge_formats(known: CellFormat, found: CellFormat) -> CellFormat:
+    """Return how the cells of a column are written: the known words and sign, and the form found."""
+    return replace(found, sign=known.sign, missing=known.missing, labels=known.labels)
+
+
+def convert_column(column: exp.Expr, guess: TypeGuess, written: CellFormat = PLAIN) -> exp.Expr:
     """Return `column` as the guessed type; it never fails, so that no error depends on a cell."""
+    kind = _KINDS.get(guess.type)
+    if kind is not None and written != PLAIN:
+        return cast_declared(column, DeclaredColumn(kind, written))
     if guess == TEXT:
         return column
-    if guess.format:
-        return exp.TryCast(
-            this=_parse_timestamp(_trim_text(column), guess.format), to=_data_type(guess)
-        )
-    return exp.TryCast(this=_trim_text(column), to=_data_type(guess))
+    return exp.TryCast(this=cell_text(column, written), to=_data_type(guess))
+
+
+_KINDS = {
+    "VARCHAR": Kind.TEXT,
+    "BIGINT": Kind.INTEGER,
+    "DOUBLE": Kind.REAL,
+    "DATE": Kind.DATE,
+    "TIMESTAMP": Kind.TIMESTAMP,
+}
 
 
 def _likely_guesses(
-    raw: exp.Table, names: Sequence[str], guesses: Sequence[TypeGuess], *, engine: DuckDB
+    raw: exp.Table,
+    cells: Mapping[str, exp.Expr],
+    guesses: Sequence[TypeGuess],
+    *,
+    engine: DuckDB,
 ) -> dict[str, tuple[TypeGuess, ...]]:
     """Return the guesses that the first rows do not contradict.
 
     The columns are stacked, so that each guess is written once, not once per column.
     """
+    names = list(cells)
     sample = build.select(exp.Star(), source=raw.copy()).limit(SAMPLE_ROWS)
     positions = exp.Array(expressions=[build.number(i) for i in range(len(names))])
-    values = exp.Array(expressions=[build.column(name) for name in names])
+    values = exp.Array(expressions=[value.copy() for value in cells.values()])
     long = exp.Select(
         expressions=[
             build.alias_as(_unnest_array(positions), "name"),
@@ -138,7 +267,7 @@ def _likely_guesses(
     ).from_(build.subquery(sample, "s"))
     # Most columns repeat few values, and a dozen patterns are tried on each.
     long = build.select(exp.Star(), source=build.subquery(long, "r")).distinct()
-    value = _trim_text(build.column("value"))
+    value = build.column("value")
     checks = [build.alias_as(_every_fits(value, guess), str(i)) for i, guess in enumerate(guesses)]
     query = build.select(build.column("name"), *checks, source=build.subquery(long, "l"))
     rows = engine.execute_unguarded(query.group_by(build.column("name"))).fetchall()
@@ -156,35 +285,42 @@ def _unnest_array(array: exp.Expr) -> exp.Expr:
 
 
 def _prove_guesses(
-    raw: exp.Table, likely: Mapping[str, Sequence[TypeGuess]], *, engine: DuckDB
-) -> dict[str, TypeGuess]:
-    """Return the first guess that holds for every value, text where none does.
+    raw: exp.Table,
+    values: Mapping[str, exp.Expr],
+    likely: Mapping[str, Sequence[TypeGuess]],
+    *,
+    engine: DuckDB,
+) -> dict[str, tuple[TypeGuess, ...]]:
+    """Return the first guess that holds for every value, with its rivals that hold as well.
 
     This usually takes one scan: a second one is needed only where the first rows misled.
     """
-    chosen: dict[str, TypeGuess] = {}
+    chosen: dict[str, tuple[TypeGuess, ...]] = {}
     pending = dict(likely)
     while pending:
         tested = {name: _with_rival(guesses) for name, guesses in pending.items()}
-        for name, (count, held) in _scan(raw, tested, engine=engine).items():
+        for name, (count, held) in _scan(raw, values, tested, engine=engine).items():
             left = tuple(guess for guess in pending[name] if guess not in tested[name])
             if count and not held and left:
                 pending[name] = left
                 continue
-            # If both readings hold, day and month cannot be distinguished: text.
-            chosen[name] = held[0] if len(held) == 1 else TEXT
+            chosen[name] = tuple(held)
             del pending[name]
     return chosen
 
 
 def _with_rival(guesses: Sequence[TypeGuess]) -> tuple[TypeGuess, ...]:
     first = guesses[:1]
-    rivals = [g for g in guesses[1:] if first[0].rival is not None and g.format == first[0].rival]
+    rivals = [g for g in guesses[1:] if g.rivalry is not None and g.rivalry == first[0].rivalry]
     return (*first, *rivals)
 
 
 def _scan(
-    raw: exp.Table, candidates: Mapping[str, Sequence[TypeGuess]], *, engine: DuckDB
+    raw: exp.Table,
+    values: Mapping[str, exp.Expr],
+    candidates: Mapping[str, Sequence[TypeGuess]],
+    *,
+    engine: DuckDB,
 ) -> dict[str, tuple[int, list[TypeGuess]]]:
     """Return for each column how many values it has and which candidates hold for all of them."""
     names = list(candidates)
@@ -193,11 +329,14 @@ def _scan(
             {name: candidates[name] for name in part}
             for part in (names[:COLUMNS_PER_SCAN], names[COLUMNS_PER_SCAN:])
         )
-        return {**_scan(raw, first, engine=engine), **_scan(raw, rest, engine=engine)}
+        return {
+            **_scan(raw, values, first, engine=engine),
+            **_scan(raw, values, rest, engine=engine),
+        }
     wanted: list[exp.Expr] = []
     for name, guesses in candidates.items():
-        value = _trim_text(build.column(name))
-        wanted.append(exp.Count(this=value))
+        value = values[name]
+        wanted.append(exp.Count(this=value.copy()))
         wanted.extend(_column_holds(value, guess) for guess in guesses)
     query = exp.Select(expressions=wanted).from_(raw.copy(), copy=False)
     row = iter(engine.execute_unguarded(query).fetchone() or ())
@@ -207,26 +346,38 @@ def _scan(
     }
 
 
-def _fits_guess(value: exp.Expr, guess: TypeGuess) -> exp.Expr:
+def fits_guess(value: exp.Expr, guess: TypeGuess) -> exp.Expr:
     """Return whether `value` is a text of exactly the guessed type."""
     if guess.type == "BOOLEAN":
         return exp.In(
             this=exp.Lower(this=value.copy()), expressions=[build.text("true"), build.text("false")]
         )
+    plain = plain_number(value, guess.written)
     if guess.type == "BIGINT":
         # Written back it must be the same text: this alone refuses 007, +7, 7.0 and 7_000.
-        whole = exp.TryCast(this=value.copy(), to=_data_type(guess))
-        digits = exp.Length(this=exp.func("LTRIM", value.copy(), build.text("-"), dialect="duckdb"))
-        return exp.and_(
-            exp.EQ(this=exp.cast(whole, "TEXT"), expression=value.copy()),
+        whole = exp.TryCast(this=plain.copy(), to=_data_type(guess))
+        digits = exp.Length(this=exp.func("LTRIM", plain.copy(), build.text("-"), dialect="duckdb"))
+        is_whole = exp.and_(
+            exp.EQ(this=exp.cast(whole, "TEXT"), expression=plain.copy()),
             exp.LTE(this=digits, expression=build.number(18)),
         )
-    matches = _matches_pattern(value, guess.pattern or "")
-    cast = convert_column(value, guess)
+        return (
+            exp.and_(is_whole, matches_pattern(value, guess.pattern)) if guess.pattern else is_whole
+        )
+    matches = matches_pattern(value, guess.pattern or "")
+    cast = _convert_value(value, plain, guess)
     conditions = [matches, build.is_null(cast).not_()]
     return build.all_of(
-        [*conditions, *(_keeps_number(value, cast) if guess.type == "DOUBLE" else [])]
+        [*conditions, *(_keeps_number(plain, cast) if guess.type == "DOUBLE" else [])]
     )
+
+
+def _convert_value(value: exp.Expr, plain: exp.Expr, guess: TypeGuess) -> exp.Expr:
+    if not guess.written.dates:
+        return exp.TryCast(this=plain.copy(), to=_data_type(guess))
+    kind, since = _KINDS[guess.type], guess.written.since
+    forms = [parse_date(value, form, kind, since=since) for form in guess.written.dates]
+    return exp.Coalesce(this=forms[0], expressions=forms[1:]) if forms[1:] else forms[0]
 
 
 def _keeps_number(value: exp.Expr, cast: exp.Expr) -> list[exp.Expr]:
@@ -242,10 +393,10 @@ def _keeps_number(value: exp.Expr, cast: exp.Expr) -> list[exp.Expr]:
     )
     is_short = exp.LTE(this=exp.Length(this=digits), expression=build.number(_MOST_DIGITS))
     return [
-        exp.or_(is_infinite.not_(), _matches_pattern(value, r"(?i).*inf.*")),  # not so 1e+999
+        exp.or_(is_infinite.not_(), matches_pattern(value, r"(?i).*inf.*")),  # not so 1e+999
         exp.or_(  # not so 1e-999, which would turn into 0
             exp.NEQ(this=cast.copy(), expression=build.number(0)),
-            _matches_pattern(value, r"[^1-9eE]*([eE].*)?"),
+            matches_pattern(value, r"[^1-9eE]*([eE].*)?"),
         ),
         is_short,
     ]
@@ -253,7 +404,7 @@ def _keeps_number(value: exp.Expr, cast: exp.Expr) -> list[exp.Expr]:
 
 def _every_fits(value: exp.Expr, guess: TypeGuess) -> exp.Expr:
     """Return whether every value fits `guess`; NULL, hence false, when there is no value."""
-    certain = exp.Coalesce(this=_fits_guess(value, guess), expressions=[exp.false()])
+    certain = exp.Coalesce(this=fits_guess(value, guess), expressions=[exp.false()])
     case = exp.Case(ifs=[exp.If(this=build.is_null(value.copy()).not_(), true=certain)])
     return exp.Anonymous(this="bool_and", expressions=[case])
 
@@ -261,23 +412,12 @@ def _every_fits(value: exp.Expr, guess: TypeGuess) -> exp.Expr:
 def _column_holds(value: exp.Expr, guess: TypeGuess) -> exp.Expr:
     """Return whether a whole column is of the guessed type."""
     every = _every_fits(value, guess)
-    if guess.type != "DOUBLE":
-        return every
     # Nan is also a first name: a column of numbers has a digit somewhere.
-    digits = exp.Anonymous(this="bool_or", expressions=[_matches_pattern(value, r".*\d.*")])
-    return exp.and_(every, digits)
-
-
-def _matches_pattern(value: exp.Expr, pattern: str) -> exp.Expr:
-    return exp.Anonymous(this="regexp_full_match", expressions=[value.copy(), build.text(pattern)])
-
-
-def _parse_timestamp(value: exp.Expr, form: str) -> exp.Expr:
-    return exp.Anonymous(this="try_strptime", expressions=[value.copy(), build.text(form)])
-
-
-def _trim_text(column: exp.Expr) -> exp.Expr:
-    return exp.Nullif(this=exp.Trim(this=column.copy()), expression=build.text(""))
+    some = guess.some or (r".*\d.*" if guess.type == "DOUBLE" else None)
+    if some is None:
+        return every
+    found = exp.Anonymous(this="bool_or", expressions=[matches_pattern(value, some)])
+    return exp.and_(every, found)
 
 
 def _data_type(guess: TypeGuess) -> exp.DataType:

@@ -17,7 +17,7 @@ from discreet.engines.scratch import ScratchEngine
 from discreet.errors import EmptySource, WrongUsage
 from discreet.formatting import format_count
 from discreet.measure.assessment import Assessment, Presence, Selectivity, SensitiveColumn
-from discreet.measure.cautions import exposed_columns, misfit_cautions
+from discreet.measure.cautions import exposed_columns, misfit_cautions, reading_cautions
 from discreet.measure.classes import Cells, distinct_cells, group_cells, people_in, sizes_query
 from discreet.measure.describe import describe_assessment
 from discreet.measure.encode import comparable_value
@@ -37,6 +37,7 @@ from discreet.measure.roles import (
     RoleBinding,
     bind_roles,
     on_engine,
+    reading_hints,
     refuse_stray_name,
     select_table,
 )
@@ -126,6 +127,7 @@ def assess(  # noqa: PLR0913 -- the flags of the command
             delimiter=delimiter,
             encoding=encoding,
             memory_limit=memory,
+            hints=reading_hints(loaded, source, name=table),
         ) as opened,
         ScratchEngine(opened.engine) as scratch,
     ):
@@ -397,6 +399,7 @@ def _list_cautions(
             "everything else counts them once."
         )
     found += exposed_columns(bound)
+    found += reading_cautions(bound.subject.table, bound.policy)
     found += misfit_cautions(bound.subject.table, bound.policy)
     if not bound.subject.sensitive:
         found.append("No sensitive column is named, so what classes reveal was not measured.")

@@ -16,6 +16,7 @@ from discreet.engines.declared_schema import (
 from discreet.engines.engine import Column, DeclaredColumn, Kind, Table
 from discreet.formatting import join_names
 from discreet.measure.classes import SUPPRESSED
+from discreet.measure.profile.reading import describe_reading
 from discreet.policy import model
 from discreet.sql import build
 
@@ -80,15 +81,29 @@ def _quote_some_names(names: Sequence[str]) -> str:
     return join_names([*shown, f"{rest} more"] if rest else shown)
 
 
+def reading_cautions(table: Table, policy: model.TablePolicy | None) -> list[str]:
+    """Return what was recognized of how a file is written, where no policy says it, and what is open."""
+    if policy is not None or table.schema is None:
+        return []
+    found = describe_reading(table.schema, table.label)
+    doubts = [f"'{name}': {doubt}." for name, doubt in table.schema.doubts.items()]
+    return [*([found] if found else []), *doubts]
+
+
 def misfit_cautions(table: Table, policy: model.TablePolicy | None) -> list[str]:
     """Return a sentence for each column of a file that has cells which do not fit its declared kind."""
     return [
         f"{count:,} {'cell' if count == 1 else 'cells'} of '{name}' {'is' if count == 1 else 'are'} no "
-        f"{KIND_NAMES[declared.kind]}{f' written as {declared.format}' if declared.format else ''}, and "
+        f"{KIND_NAMES[declared.kind]}{_describe_form(declared)}, and "
         "answers take them for missing. Correct them, or the `kind:` of the column."
         for name, (declared, count) in count_misfits(table, policy).items()
         if count
     ]
+
+
+def _describe_form(declared: DeclaredColumn) -> str:
+    dates = declared.written.dates
+    return f" written as {' or '.join(dates)}" if dates else ""
 
 
 def count_misfits(
@@ -113,20 +128,24 @@ def count_misfits(
     return {name: (one, int(found[name] or 0)) for name, (one, _) in doubtful.items()}
 
 
-def _date_format(column: Column, table: Table) -> str | None:
+def _date_forms(column: Column, table: Table) -> tuple[str, ...]:
     known = table.schema.columns.get(column.name) if table.schema else None
-    return known.format if known else None
+    return known.written.dates if known else ()
 
 
 def _is_fitting(column: Column, declared: DeclaredColumn, table: Table) -> bool:
-    return is_kind_compatible(declared.kind, column.kind) and declared.format == _date_format(
-        column, table
+    return is_kind_compatible(declared.kind, column.kind) and _has_declared_form(
+        column, declared, table
     )
+
+
+def _has_declared_form(column: Column, declared: DeclaredColumn, table: Table) -> bool:
+    return declared.written.dates == _date_forms(column, table)
 
 
 def _misfits_expression(column: Column, declared: DeclaredColumn, table: Table) -> exp.Expr:
     value = build.column(column.name)
-    if declared.kind is column.kind and declared.format != _date_format(column, table):
+    if declared.kind is column.kind and not _has_declared_form(column, declared, table):
         return exp.Count(this=value)  # all of them are dates, in another form
     text = exp.cast(value, "TEXT")
     is_blank = exp.EQ(this=exp.Trim(this=text.copy()), expression=build.text(""))

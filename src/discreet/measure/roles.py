@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import PurePath
+from pathlib import Path, PurePath
 
-from discreet.engines.connect import holds_tables
-from discreet.engines.engine import Column, Engine, Table
+from discreet.engines.connect import find_named_files, holds_tables, is_local, label_of
+from discreet.engines.declared_schema import declared_file
+from discreet.engines.engine import Column, DeclaredSchema, Engine, Table
 from discreet.errors import ConflictingRoles, UnknownColumn, WrongUsage, did_you_mean
 from discreet.measure.classes import Roles
 from discreet.policy import model
@@ -182,6 +183,30 @@ def select_table(policy: model.Policy, *, label: str, name: str | None = None) -
         f"The policy describes {names}; none of them names {label} as its source. "
         "Say which one with --table."
     )
+
+
+def reading_hints(
+    policy: model.Policy | None, source: object, *, name: str | None = None
+) -> DeclaredSchema | None:
+    """Return how a policy says that a file is written; None where it speaks of another file.
+
+    A release is described by the policy of its source as well, and is written in discreet's own form.
+    """
+    if policy is None or not isinstance(source, (str, Path)) or not is_local(source):
+        return None
+    if not find_named_files(source):
+        return None  # opening it says so
+    table = select_table(policy, label=label_of(source), name=name)
+    return declared_file(table) if _is_source_of(table, policy, Path(source)) else None
+
+
+def _is_source_of(table: model.TablePolicy, policy: model.Policy, source: Path) -> bool:
+    if table.source is None:
+        return source.name.partition(".")[0] == table.name
+    place = Path(table.source)
+    if policy.path is not None and find_named_files(policy.path.parent / place):
+        return (policy.path.parent / place).resolve() == source.expanduser().resolve()
+    return place.name == source.name
 
 
 def _unit_name(

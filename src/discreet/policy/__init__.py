@@ -37,15 +37,16 @@ if TYPE_CHECKING:
         Swap,
         TablePolicy,
         TCloseness,
-        TextFormat,
         TopCode,
     )
+    from discreet.policy.text_format import CellFormat, TextFormat
     from discreet.policy.write import dump_policy
 
 # Names of other modules than `model`: hierarchies and the reader are imported on first use.
 _HOMES = {
     "BudgetPolicy": "answer_model",
     "Calendar": "hierarchies.calendar",
+    "CellFormat": "text_format",
     "ContributionLimits": "answer_model",
     "Cuts": "hierarchies.intervals",
     "Extremes": "hierarchies.intervals",
@@ -53,6 +54,7 @@ _HOMES = {
     "Lookup": "hierarchies.lookup",
     "Prefix": "hierarchies.prefix",
     "Taxonomy": "hierarchies.tree",
+    "TextFormat": "text_format",
     "UnitPeriod": "answer_model",
     "build_taxonomy": "hierarchies.tree",
     "dump_policy": "write",
@@ -71,6 +73,7 @@ __all__ = [
     "BottomCode",
     "BudgetPolicy",
     "Calendar",
+    "CellFormat",
     "Clip",
     "ColumnPolicy",
     "ColumnRole",

@@ -15,19 +15,20 @@ from discreet.policy.hierarchies.lookup import read_lookup
 from discreet.policy.hierarchies.prefix import Prefix
 from discreet.policy.hierarchies.tree import build_taxonomy
 from discreet.policy.hierarchy import Hierarchy
+from discreet.policy.text_format import CellFormat, TextFormat
 from discreet.registry import CRITERIA
 
 if TYPE_CHECKING:
     from discreet.policy.answer_schema import WrittenBudget, WrittenLimits, WrittenUnit
     from discreet.policy.document import Document, Place
     from discreet.policy.domain import DeclaredDomain
+    from discreet.policy.reading_schema import WrittenCells, WrittenReading
     from discreet.policy.release_schema import WrittenRelease
     from discreet.policy.schema import (
         WrittenColumn,
         WrittenCriterion,
         WrittenHierarchy,
         WrittenPolicy,
-        WrittenReading,
     )
 
 
@@ -129,7 +130,7 @@ def _build_column(
         unsure=written.unsure,
         is_ordered=written.ordered,
         kind=written.kind,
-        format=written.format,
+        written=_build_cell_format(written),
         line=line,
     )
 
@@ -179,8 +180,23 @@ def _unit_period(written: WrittenUnit | None) -> UnitPeriod | None:
     return UnitPeriod(written.on, written.per)
 
 
-def _build_text_format(written: WrittenReading | None) -> model.TextFormat:
-    return model.TextFormat() if written is None else model.TextFormat(**written.model_dump())
+def _build_text_format(written: WrittenReading | None) -> TextFormat:
+    if written is None:
+        return TextFormat()
+    found: dict[str, Any] = written.model_dump() | {"missing": tuple(written.missing)}
+    return TextFormat(**found)
+
+
+def _build_cell_format(written: WrittenCells) -> CellFormat:
+    return CellFormat(
+        dates=tuple(written.format or ()),
+        since=written.since,
+        decimal=written.decimal,
+        thousands=written.thousands,
+        sign=written.sign,
+        missing=None if written.missing is None else tuple(written.missing),
+        labels=tuple(written.labels.items()),
+    )
 
 
 def _build_limits(written: WrittenLimits | None, *, line: int) -> ContributionLimits:

@@ -131,8 +131,9 @@ _EMPTY = "'{key}' must not be empty."
 _FORMS = {
     "id": "be 4 to 80 characters (a-z, A-Z, 0-9, '-', '_') that begin with a letter or digit",
     "references": "be written table.column",
-    "encoding": "be utf-8, utf-16 or latin-1",
+    "encoding": "be an encoding, such as utf-8, utf-16, cp1252 or latin-1",
     "format": "be the form of a date, such as '%d/%m/%Y'",
+    "sign": "be a sign that stands at a number, such as € or %",
 }
 _TEMPLATES = {
     "missing": _NO_PAIR,  # the second of two bounds; a missing key is reported above

@@ -23,6 +23,7 @@ from discreet.criteria import (  # noqa: F401
     TCloseness,
 )
 from discreet.policy.answer_model import BudgetPolicy, ContributionLimits, Parts, UnitPeriod
+from discreet.policy.text_format import CellFormat, TextFormat
 
 if TYPE_CHECKING:
     from discreet.policy.hierarchy import Hierarchy
@@ -61,8 +62,7 @@ class ColumnPolicy:
     `has_private_bounds` questions find bounds themselves, for a share of epsilon.
     `unsure` marks a role that was guessed and not confirmed: the table is not published until it
     is. `is_ordered` is false for numbers that are codes of categories: they are not put into ranges.
-    `kind` is what its values are, for all rows; `format` is how its dates are
-    written, such as `%d/%m/%Y`.
+    `kind` is what its values are, for all rows; `written` is how its cells are written in a text file.
 
     >>> age = ColumnPolicy("age", ColumnRole.QUASI_IDENTIFIER, bounds=(Decimal(0), Decimal(120)))
     >>> age.role
@@ -80,7 +80,7 @@ class ColumnPolicy:
     unsure: bool = False
     is_ordered: bool = True
     kind: ColumnKind | None = None
-    format: str | None = None
+    written: CellFormat = field(default_factory=CellFormat)
     line: int | None = field(default=None, compare=False)
 
 
@@ -333,21 +333,6 @@ class ReleasePolicy:
     steps: tuple[Step, ...] = ()
     publish_weight: bool = False
     line: int | None = field(default=None, compare=False)
-
-
-@dataclass(frozen=True)
-class TextFormat:
-    """How a text file is written, where its header does not show it.
-
-    `multiline` says whether a cell in quotation marks may hold line ends; by default it may.
-
-    >>> TextFormat(delimiter=";", encoding="latin-1").delimiter
-    ';'
-    """
-
-    delimiter: str | None = None
-    encoding: str | None = None
-    multiline: bool | None = None
 
 
 @dataclass(frozen=True)

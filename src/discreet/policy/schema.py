@@ -30,6 +30,7 @@ from discreet.policy.base_schema import Name, Number, WrittenMapping
 from discreet.policy.domain import WrittenBounds, WrittenValues
 from discreet.policy.hierarchies.calendar import Period
 from discreet.policy.model import ColumnKind, ColumnRole
+from discreet.policy.reading_schema import WrittenCells, WrittenReading
 from discreet.policy.release_schema import Tolerance, WrittenRelease
 from discreet.registry import CRITERIA, CriterionSpec
 
@@ -118,36 +119,13 @@ OPTIONS: dict[str, tuple[str | None, ...]] = {
 }
 
 
-# A day, a month and a year in any order, each once, with one mark between them.
-DATE_FORMAT = r"^%(d(/%m/%Y|[.]%m[.]%Y|-%m-%Y)|m(/%d/%Y|[.]%d[.]%Y|-%d-%Y)|Y(/%m/%d|[.]%m[.]%d))$"
-
-
-class WrittenReading(WrittenMapping):
-    """How a text file is written, where its header does not say it."""
-
-    delimiter: str | None = Field(None, min_length=1, description="What separates the columns.")
-    encoding: str | None = Field(
-        None, pattern="^(utf-8|utf-16|latin-1)$", description="utf-8 (default), utf-16 or latin-1."
-    )
-    multiline: bool | None = Field(
-        None,
-        description="Whether a cell in quotation marks may hold line ends (default); if not, each line "
-        "is a row, whatever its quotation marks.",
-    )
-
-
-class WrittenColumn(WrittenMapping):
+class WrittenColumn(WrittenCells):
     """What an outsider can do with a column, and what is publicly known of its values."""
 
     role: ColumnRole = Field(description="What an outsider can do with the column.")
     kind: ColumnKind | None = Field(
         None,
         description="What the values are; a cell of a file that is none of it counts as missing.",
-    )
-    format: str | None = Field(
-        None,
-        pattern=DATE_FORMAT,
-        description="How the dates of a text file are written, such as '%d/%m/%Y'; default: 2024-05-17.",
     )
     bounds: WrittenBounds | None = Field(
         None,
@@ -180,12 +158,6 @@ class WrittenColumn(WrittenMapping):
     @classmethod
     def _may_be_short(cls, written: Any) -> Any:
         return {"role": written} if isinstance(written, str) else written
-
-    @model_validator(mode="after")
-    def _has_dates_if_format(self) -> Self:
-        if self.format is not None and self.kind != "date":
-            raise ValueError("'format' belongs to `kind: date`. Add it, or leave out the format.")
-        return self
 
 
 def _make_written_criterion(spec: CriterionSpec) -> type[WrittenMapping]:

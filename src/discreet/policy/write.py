@@ -109,9 +109,9 @@ def _head_value(table: TablePolicy) -> dict[str, Any]:
         "public": table.public,
         "unit": unit,
         "reading": {
-            key: value
+            key: list(value) if isinstance(value, tuple) else value
             for key, value in dataclasses.asdict(table.reading).items()
-            if value is not None
+            if value not in (None, ())
         },
         "budget": None if table.budget is None else budget_value(table.budget),
         "limits": _limits_value(table.limits),
@@ -187,9 +187,9 @@ def step_value(step: Step) -> dict[str, Any]:
 def column_value(column: ColumnPolicy) -> dict[str, Any]:
     """Return the policy file's entry of `column`, as plain dicts, lists, numbers and text."""
     value: dict[str, Any] = {"role": column.role.value}
-    for key in ("kind", "format"):
-        if getattr(column, key) is not None:
-            value[key] = getattr(column, key)
+    if column.kind is not None:
+        value["kind"] = column.kind
+    value |= column.written.to_dict()
     if column.has_private_bounds:
         value["bounds"] = "private"
     elif column.bounds is not None:

@@ -12,7 +12,7 @@ from discreet.engines.engine import Table
 from discreet.engines.scratch import ScratchEngine
 from discreet.errors import EmptySource
 from discreet.measure.assess import resolve_policy
-from discreet.measure.roles import refuse_stray_name, require_column, select_table
+from discreet.measure.roles import reading_hints, refuse_stray_name, require_column, select_table
 from discreet.policy import model
 from discreet.sql import build
 
@@ -89,6 +89,7 @@ def open_source(
             delimiter=reading.delimiter,
             encoding=reading.encoding,
             memory_limit=reading.memory_limit,
+            hints=reading_hints(loaded, source, name=reading.table),
         ) as table,
         ScratchEngine(table.engine) as scratch,
     ):

@@ -14,7 +14,7 @@ import pyarrow as pa
 from discreet.dp.ledger.ledger import Ledger
 from discreet.engines.connect import open_database, open_table
 from discreet.engines.databases.database import Database
-from discreet.engines.declared_schema import correct_schema
+from discreet.engines.declared_schema import correct_schema, declared_file
 from discreet.errors import SourceNotFound, StatementFailed, WrongUsage
 from discreet.guard.access.authority import Relation, RelationColumn
 from discreet.guard.access.initial import initial_authority
@@ -275,7 +275,7 @@ def _copy(server: Server, table: model.TablePolicy, physical: tuple[str, ...]) -
     folder = table_folder(server)
     source = Path(table.source or f"{table.name}.csv")
     place = source if source.is_absolute() else folder / source
-    opened = open_table(place)
+    opened = open_table(place, hints=declared_file(table))
     if (
         opened.schema is not None
         and (schema := correct_schema(opened.schema, table)) != opened.schema

@@ -33,6 +33,7 @@ from discreet.measure.roles import (
     RoleBinding,
     bind_roles,
     on_engine,
+    reading_hints,
     refuse_stray_name,
     select_table,
 )
@@ -174,6 +175,7 @@ def opened_release(  # noqa: PLR0913 -- how a source is read, and who plays whic
             delimiter=delimiter,
             encoding=encoding,
             memory_limit=memory_limit,
+            hints=reading_hints(loaded, source, name=table),
         ) as opened,
         ScratchEngine(opened.engine) as scratch,
     ):

@@ -18,30 +18,25 @@ from discreet.engines.duckdb import DuckDB
 from discreet.engines.engine import DeclaredSchema
 from discreet.engines.file_request import LENIENT_OPTIONS, FileRequest, table_function
 from discreet.engines.names import refuse_duplicates
+from discreet.engines.recognition import store_typed
 from discreet.engines.text_encoding import (
     CHUNK_BYTES,
     RecordGrammar,
     as_utf8,
+    find_encoding,
     isolate_records,
     open_byte_stream,
 )
-from discreet.engines.type_inference import TypeGuess, guess_types, store_converted
 from discreet.errors import EmptySource, UnreadableSource, WrongUsage
+from discreet.policy.text_format import ENCODINGS
 from discreet.registry import FormatSpec
 from discreet.sql import build
 
 HEAD_BYTES = 1 << 18
 _COMPRESSIONS = {".gz": "gzip", ".zst": "zstd"}
 DELIMITERS = (",", ";", "\t", "|")
-ENCODINGS = {
-    "utf-8": "utf-8",
-    "utf8": "utf-8",
-    "utf-16": "utf-16",
-    "utf16": "utf-16",
-    "latin-1": "latin-1",
-    "latin1": "latin-1",
-    "iso-8859-1": "latin-1",
-}
+DUCKDB_ENCODINGS = ("utf-8", "utf-16", "latin-1")
+MOST_LINES_BEFORE = 20
 
 
 @dataclass(frozen=True)
@@ -51,7 +46,8 @@ class Dialect:
     delimiter: str
     encoding: str
     names: tuple[str, ...]
-    skip: int  # blank lines before the header
+    skip: int  # lines before the header
+    preamble: int = 0  # of them, those that are not only blank lines just above it
 
 
 def _open_csv(request: FileRequest) -> exp.Table | tuple[exp.Table, DeclaredSchema]:
@@ -60,41 +56,107 @@ def _open_csv(request: FileRequest) -> exp.Table | tuple[exp.Table, DeclaredSche
 
 def _open_inferred(request: FileRequest) -> tuple[exp.Table, DeclaredSchema]:
     """Return CSV files that share one header as a table, with types that hold for every row."""
-    paths, encoding, engine = request.paths, request.encoding, request.engine
-    first = _common_dialect(paths, find_dialect, delimiter=request.delimiter, encoding=encoding)
-    if first.encoding == "utf-8":
-        for path in paths:
-            _refuse_other_encodings(path)
-    texts = build.select(exp.Star(), source=_read_csv(paths, first))
-    raw = engine.view(_without_blank_lines(texts, first), hint="raw")
-    types = _guess_column_types(paths, first, engine=engine, raw=raw)
-    kept, found = store_converted(raw, types, engine=engine)
-    # The header alone shows the delimiter of most files; otherwise it has to be declared.
-    bare = [header_dialect(path, delimiter=None, encoding=encoding).delimiter for path in paths]
-    written = None if set(bare) == {first.delimiter} else first.delimiter
-    return kept, DeclaredSchema(
-        found, written, None if first.encoding == "utf-8" else first.encoding
+    paths, engine = request.paths, request.engine
+    encoding = _parse_encoding(request.encoding) or _find_common_encoding(request)
+    first = _common_dialect(
+        paths,
+        find_dialect,
+        delimiter=request.delimiter,
+        encoding=encoding,
+        skip=None if request.hints is None else request.hints.skip or 0,
     )
+    if first.encoding == "utf-8" and request.encoding is not None:
+        for path in paths:
+            _refuse_other_encodings(path, "utf-8")
+    readable = [_as_readable(path, first.encoding, Path(engine.folder)) for path in paths]
+    known = "utf-8" if first.encoding not in DUCKDB_ENCODINGS else first.encoding
+    texts = build.select(exp.Star(), source=_read_csv(readable, replace(first, encoding=known)))
+    raw = engine.view(_without_blank_lines(texts, first), hint="raw")
+    try:
+        kept, found = store_typed(raw, first.names, request, delimiter=first.delimiter)
+    except duckdb.Error as error:
+        failure = _csv_failure(dict(zip(readable, paths, strict=True)), str(error))
+    else:
+        return kept, _with_dialect(found, first, request)
+    raise failure
+
+
+def _with_dialect(found: DeclaredSchema, first: Dialect, request: FileRequest) -> DeclaredSchema:
+    """Return a schema with what the header alone does not show of a file: for most files, nothing."""
+    bare = [
+        _header_delimiter(path, encoding=first.encoding, skip=first.skip) for path in request.paths
+    ]
+    is_marked = first.encoding == "utf-16" and request.encoding is None
+    return replace(
+        found,
+        delimiter=None if set(bare) == {first.delimiter} else first.delimiter,
+        encoding=None if first.encoding == "utf-8" or is_marked else first.encoding,
+        skip=first.preamble or None,
+    )
+
+
+def _header_delimiter(path: Path, *, encoding: str, skip: int) -> str:
+    return header_dialect(path, delimiter=None, encoding=encoding, skip=skip).delimiter
+
+
+def _find_common_encoding(request: FileRequest) -> str:
+    """Return the encoding of the files; with a policy that states none, they must be UTF-8."""
+    try:
+        found = {path: find_encoding(path) for path in request.paths}
+    except (OSError, pa.ArrowException):
+        for path in request.paths:  # which says which file is damaged
+            _refuse_other_encodings(path, "utf-8")
+        return "utf-8"
+    others = {one for one in found.values() if one is not None}
+    if len(others) > 1:
+        raise UnreadableSource(
+            f"The files are written in several encodings: {', '.join(sorted(others))}. Files opened "
+            "together must be written alike; open them one by one, or name one with `--encoding`."
+        )
+    (encoding,) = others or {"utf-8"}
+    if request.hints is not None and encoding not in ("utf-8", "utf-16"):
+        path = next(path for path, one in found.items() if one == encoding)
+        _refuse_other_encodings(path, "utf-8", likely=encoding)
+    return encoding
+
+
+def _as_readable(path: Path, encoding: str, folder: Path) -> Path:
+    """Return a file that DuckDB reads: itself, or a copy in UTF-8."""
+    if encoding in DUCKDB_ENCODINGS:
+        return path
+    _refuse_other_encodings(path, encoding)
+    return as_utf8(path, encoding=encoding, folder=folder, line_end="")
 
 
 def _open_declared(request: FileRequest) -> exp.Table:
     """Return CSV files as a table of their header, the declared columns fitted; rows are read later."""
     paths, schema = request.paths, request.schema or DeclaredSchema({})
     dialect = _common_dialect(
-        paths, header_dialect, delimiter=schema.delimiter, encoding=schema.encoding
+        paths,
+        header_dialect,
+        delimiter=schema.delimiter,
+        encoding=schema.encoding,
+        skip=schema.skip or 0,
     )
 
     def read() -> exp.Table:
         folder = Path(request.engine.folder)
         clean: list[Path] = []
         for path in paths:
-            end = _line_end(path, dialect.encoding)
-            text = as_utf8(path, encoding=dialect.encoding, folder=folder, line_end=end)
+            end = _line_end(path, dialect.encoding, dialect.preamble)
+            text = as_utf8(
+                path,
+                encoding=dialect.encoding,
+                folder=folder,
+                line_end=end,
+                skip=dialect.preamble,
+            )
             grammar = RecordGrammar(
                 dialect.delimiter, len(dialect.names), end, is_multiline=schema.is_multiline
             )
             clean.append(isolate_records(text, grammar, folder=folder))
-        return _read_csv(clean, replace(dialect, encoding="utf-8"), options=LENIENT_OPTIONS)
+        plain = replace(dialect, encoding="utf-8", skip=dialect.skip - dialect.preamble)
+        return _read_csv(clean, plain, options=LENIENT_OPTIONS)
 
     columns = schema.named(dialect.names)
     return request.defer(columns, read, where=_is_no_blank_line(dialect))
@@ -120,8 +182,11 @@ def _common_dialect(
     *,
     delimiter: str | None,
     encoding: str | None,
+    skip: int | None,
 ) -> Dialect:
-    first, *others = [find(path, delimiter=delimiter, encoding=encoding) for path in paths]
+    first, *others = [
+        find(path, delimiter=delimiter, encoding=encoding, skip=skip) for path in paths
+    ]
     for path, other in zip(paths[1:], others, strict=True):
         if other != first:
             raise UnreadableSource(
@@ -154,29 +219,77 @@ def _copy_options(suffix: str) -> Mapping[str, exp.Expr]:
     }
 
 
-def find_dialect(path: Path, *, delimiter: str | None, encoding: str | None) -> Dialect:
-    """Return the dialect of `path` from its first lines; only the column names are kept."""
+def find_dialect(
+    path: Path, *, delimiter: str | None, encoding: str | None, skip: int | None = 0
+) -> Dialect:
+    """Return the dialect of `path` from its first lines; only the column names are kept.
+
+    The header stands below `skip` lines, and blank ones; where that is None, it is looked for.
+    """
     head, encoding, is_cut = _read_head(path, encoding)
     _refuse_binary(path, head)
-    body = head.lstrip("\r\n")
+    if skip is None:
+        skip = _count_preamble(head, delimiter=delimiter, is_cut=is_cut)
+    body = _below_lines(head, skip)
     if not body.strip():
         raise EmptySource(f"{path.name} is empty. A table needs at least a line of column names.")
-    return _dialect_of(path, head, body, delimiter=delimiter, encoding=encoding, is_cut=is_cut)
+    return _dialect_of(
+        path, body, delimiter=delimiter, encoding=encoding, is_cut=is_cut, preamble=skip
+    )
 
 
-def header_dialect(path: Path, *, delimiter: str | None, encoding: str | None) -> Dialect:
+def header_dialect(
+    path: Path, *, delimiter: str | None, encoding: str | None, skip: int = 0
+) -> Dialect:
     """Return the dialect of `path` from its header: no row below it is read."""
     head, encoding, _ = _read_head(path, encoding)
-    header = _first_record(head.lstrip("\r\n"))
+    below = _below_lines(head, skip)
+    blank = below[: len(below) - len(below.lstrip("\r\n"))]
+    header = _first_record(below.lstrip("\r\n"))
     if not header.strip():
         raise EmptySource(f"{path.name} is empty. A table needs at least a line of column names.")
     _refuse_binary(path, header)
-    return _dialect_of(path, head, header, delimiter=delimiter, encoding=encoding, is_cut=False)
+    return _dialect_of(
+        path, blank + header, delimiter=delimiter, encoding=encoding, is_cut=False, preamble=skip
+    )
 
 
-def _line_end(path: Path, encoding: str) -> str:
+def _below_lines(text: str, count: int) -> str:
+    return "".join(re.split(r"(?<=\n)|(?<=\r)(?!\n)", text, maxsplit=count)[count:])
+
+
+def _count_preamble(head: str, *, delimiter: str | None, is_cut: bool) -> int:
+    """Return how many lines of titles stand before the header: each has fewer filled cells than it."""
+    if _is_regular(head.lstrip("\r\n"), delimiter, is_cut=is_cut):
+        return 0
+    for count in range(1, MOST_LINES_BEFORE + 1):
+        body = _below_lines(head, count).lstrip("\r\n")
+        if not _is_regular(body, delimiter, is_cut=is_cut):
+            continue
+        chosen = _parse_delimiter(delimiter) if delimiter else _find_delimiter(body, is_cut=is_cut)
+        header, *rows = _read_records(body, chosen)
+        above = _read_records(head[: len(head) - len(body)], chosen)
+        most = max((sum(bool(cell.strip()) for cell in line) for line in above), default=0)
+        is_header = all(re.search(r"[^\W\d_]", cell) for cell in header)
+        if rows and is_header and most <= max(1, min(2, len(header) - 1)) and most < len(header):
+            return count
+    return 0
+
+
+def _is_regular(body: str, delimiter: str | None, *, is_cut: bool) -> bool:
+    """Whether some delimiter cuts all lines into as many cells as the first one, which is no title."""
+    chosen = [_parse_delimiter(delimiter)] if delimiter else DELIMITERS
+    for mark in chosen:
+        records = _read_records(body, mark)
+        widths = {len(record) for record in (records[:-1] if is_cut else records)}
+        if len(widths) == 1 and widths != {1}:
+            return len(records[0]) < 3 or sum(bool(cell.strip()) for cell in records[0]) > 1
+    return False
+
+
+def _line_end(path: Path, encoding: str, skip: int) -> str:
     """Return what the header ends in, as all lines then do: CR alone as on old Macs, CRLF, or LF."""
-    head = _read_head(path, encoding)[0]
+    head = _below_lines(_read_head(path, encoding)[0], skip)
     body = head.lstrip("\r\n")
     after = body[len(_first_record(body)) :]
     if after.startswith("\r") and not after.lstrip("\r").startswith("\n"):
@@ -196,10 +309,17 @@ def _first_record(text: str) -> str:
 
 
 def _dialect_of(
-    path: Path, head: str, body: str, *, delimiter: str | None, encoding: str, is_cut: bool
+    path: Path,
+    text: str,
+    *,
+    delimiter: str | None,
+    encoding: str,
+    is_cut: bool,
+    preamble: int,
 ) -> Dialect:
-    before = head[: len(head) - len(head.lstrip("\r\n"))]
-    skip = before.replace("\r\n", "\n").count("\n")
+    body = text.lstrip("\r\n")
+    before = text[: len(text) - len(body)]
+    skip = preamble + before.replace("\r\n", "\n").count("\n")
     chosen = (
         _parse_delimiter(delimiter)
         if delimiter is not None
@@ -208,7 +328,7 @@ def _dialect_of(
     header = next(iter(_read_records(body, chosen)), [])
     names = tuple(name.strip() or f"column{i}" for i, name in enumerate(header, start=1))
     refuse_duplicates(names, where=path.name)
-    return Dialect(delimiter=chosen, encoding=encoding, names=names, skip=skip)
+    return Dialect(chosen, encoding, names, skip, preamble)
 
 
 def _parse_delimiter(delimiter: str) -> str:
@@ -220,19 +340,24 @@ def _parse_delimiter(delimiter: str) -> str:
 
 def _read_head(path: Path, encoding: str | None) -> tuple[str, str, bool]:
     """Return the start of a file as text, its encoding, and whether there is more."""
-    if encoding is not None and encoding.lower() not in ENCODINGS:
-        raise WrongUsage(
-            f"Encoding '{encoding}' is not known. Use utf-8, utf-16 or latin-1, or convert the "
-            "file first: iconv -f OTHER -t UTF-8."
-        )
+    known = _parse_encoding(encoding)
     raw = _first_bytes(path)
     is_cut = len(raw) == HEAD_BYTES
-    known = ENCODINGS[encoding.lower()] if encoding else None
     if raw[:2] in (b"\xff\xfe", b"\xfe\xff"):
         known = known or "utf-16"
     known = known or "utf-8"
     text = raw.decode("utf-8-sig" if known == "utf-8" else known, errors="replace")
     return text, known, is_cut
+
+
+def _parse_encoding(encoding: str | None) -> str | None:
+    if encoding is not None and encoding.lower() not in ENCODINGS:
+        raise WrongUsage(
+            f"Encoding '{encoding}' is not known. Use utf-8, utf-16, cp1252, latin-1 or another one of "
+            f"{', '.join(sorted(set(ENCODINGS.values())))}, or convert the file first: iconv -f OTHER "
+            "-t UTF-8."
+        )
+    return ENCODINGS[encoding.lower()] if encoding else None
 
 
 def _refuse_binary(path: Path, text: str) -> None:
@@ -252,9 +377,9 @@ def _first_bytes(path: Path) -> bytes:
     raise UnreadableSource(f"{path.name} cannot be read ({kind}). Check its rights and its ending.")
 
 
-def _refuse_other_encodings(path: Path) -> None:
-    """Refuse a file that is not UTF-8, with the line; DuckDB 1.5 may crash on one instead."""
-    decoder = codecs.getincrementaldecoder("utf-8")()
+def _refuse_other_encodings(path: Path, encoding: str, *, likely: str = "cp1252") -> None:
+    """Refuse a file that is not of its encoding, with the line; DuckDB 1.5 may crash on one instead."""
+    decoder = codecs.getincrementaldecoder(encoding)()
     line, is_whole = 1, True
     try:
         with open_byte_stream(path) as stream:
@@ -271,9 +396,10 @@ def _refuse_other_encodings(path: Path) -> None:
         return
     if not is_whole:
         raise UnreadableSource(f"{path.name} is damaged: it cannot be unpacked to its end.")
+    known = {"utf-8": "UTF-8"}.get(encoding, encoding)
     raise UnreadableSource(
-        f"{path.name}, line {line}: the text is not UTF-8. Name its encoding, such as "
-        "`--encoding latin-1`."
+        f"{path.name}, line {line}: the text is not {known}. Name its encoding with `--encoding`, or in the "
+        f"policy as `reading: {{encoding: {likely}}}`, if it is that."
     )
 
 
@@ -340,19 +466,13 @@ def _read_csv(
     return table_function("read_csv", paths, all_options)
 
 
-def _guess_column_types(
-    paths: Sequence[Path], dialect: Dialect, *, engine: DuckDB, raw: exp.Table
-) -> dict[str, TypeGuess]:
-    try:
-        return guess_types(raw, dialect.names, engine=engine)
-    except duckdb.Error as error:
-        failure = _csv_failure(paths, str(error))
-    raise failure
+def _csv_failure(paths: Mapping[Path, Path], words: str) -> UnreadableSource:
+    """Return our error for DuckDB's: only its line number and its counts are used.
 
-
-def _csv_failure(paths: Sequence[Path], words: str) -> UnreadableSource:
-    """Return our error for DuckDB's: only its line number and its counts are used."""
-    file = next((path.name for path in paths if f"file = {path}" in words), paths[0].name)
+    `paths` are the files by what DuckDB read for them.
+    """
+    first = next(iter(paths.values())).name
+    file = next((path.name for read, path in paths.items() if f"file = {read}" in words), first)
     line = re.search(r"CSV Error on Line: (\d+)", words)
     where = f"{file}, line {line[1]}" if line else file
     if "unicode" in words or "encoded" in words:

@@ -12,6 +12,7 @@ from discreet.arrow import pc
 from discreet.engines.engine import DeclaredSchema
 from discreet.engines.file_request import FileRequest
 from discreet.engines.names import refuse_duplicates
+from discreet.engines.recognition import store_typed
 from discreet.errors import (
     EmptySource,
     MissingExtra,
@@ -23,7 +24,7 @@ from discreet.errors import (
 from discreet.registry import FormatSpec
 
 
-def _open_sheet(request: FileRequest) -> exp.Table:
+def _open_sheet(request: FileRequest) -> exp.Table | tuple[exp.Table, DeclaredSchema]:
     """Return a sheet as a table: typed by all of its cells, or its declared columns fitted."""
     path = request.path
     book = _open_workbook(path)
@@ -35,7 +36,13 @@ def _open_sheet(request: FileRequest) -> exp.Table:
     names = [title or f"column{position}" for position, title in enumerate(titles, start=1)]
     _check(path, name, names)
     filled = _drop_empty_rows(table.rename_columns(names))
-    return request.engine.whole_numbers(request.engine.load(filled.to_reader()))
+    loaded = request.engine.whole_numbers(request.engine.load(filled.to_reader()))
+    texts = [
+        item.name
+        for item in filled.schema
+        if pa.types.is_string(item.type) or pa.types.is_large_string(item.type)
+    ]
+    return store_typed(loaded, texts, request, keeps_digits=True)
 
 
 def _open_declared(request: FileRequest, schema: DeclaredSchema, book: Any, name: str) -> exp.Table:

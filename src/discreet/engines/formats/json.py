@@ -59,11 +59,15 @@ def _open_inferred(request: FileRequest) -> tuple[exp.Table, DeclaredSchema]:
     raw = request.engine.view(build.select(exp.Star(), source=source), hint="raw")
     numbers = [name for name, kind in detected.items() if kind == "DOUBLE"]
     texts = [name for name, kind in types.items() if kind == "VARCHAR" and name not in numbers]
+    hints = DeclaredSchema({}) if request.hints is None else request.hints
+    written = {name: one.written for name, one in hints.named(texts).items()}
     guesses: dict[str, TypeGuess] = {}
     for names, candidates in ((texts, TEMPORAL), (numbers, JSON_NUMBERS)):
         if names:
-            guesses |= guess_types(raw, names, engine=request.engine, guesses=candidates)
-    kept, found = store_converted(raw, guesses, engine=request.engine)
+            guesses |= guess_types(
+                raw, names, engine=request.engine, guesses=candidates, written=written
+            )
+    kept, found = store_converted(raw, guesses, engine=request.engine, written=written)
     # Whole numbers beyond 64 bits are kept as texts, which keeps them all distinct.
     wide = [name for name, kind in types.items() if kind in ("UBIGINT", "HUGEINT")]
     return kept, DeclaredSchema({**found, **dict.fromkeys(wide, DeclaredColumn(Kind.TEXT))})

@@ -1,8 +1,14 @@
-"""Files of SPSS, Stata and SAS, read in chunks into the engine."""
+"""Files of SPSS, Stata and SAS, read in chunks into the engine.
+
+What such a file declares as missing is NULL. A variable whose values all have labels is a text with these
+labels; in another one, labels that say why there is no value make their codes missing. For questions the
+policy states labels and codes, since a program may have made the labels from the rows.
+"""
 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -10,14 +16,24 @@ from typing import Any
 import pyarrow as pa
 from sqlglot import exp
 
-from discreet.engines.engine import DeclaredSchema
+from discreet.engines.declared_schema import cast_declared, declared_kind
+from discreet.engines.duckdb import DuckDB
+from discreet.engines.engine import Column, DeclaredColumn, DeclaredSchema, Kind
 from discreet.engines.file_request import FileRequest
 from discreet.engines.names import refuse_duplicates
 from discreet.errors import MissingExtra, UnreadableSource
+from discreet.policy.text_format import CellFormat
 from discreet.registry import FormatSpec
+from discreet.sql import build
 
 ROWS_PER_PIECE = 50_000
 _WHOLE = 2**53  # beyond it neighboring whole numbers are equal as reals
+# Labels that say why there is no value, in the languages of large surveys.
+_NO_VALUE = re.compile(
+    r"(?i)\b(missing|refus\w*|don.?t know|do not know|no answer|not answered|not applicable|inapplicable"
+    r"|not asked|unknown|n/a|keine angabe|wei(ß|ss) nicht|verweigert|trifft nicht zu|no sabe|no contesta"
+    r"|sin respuesta|ne sait pas|sans réponse|non réponse|nie wiem|brak danych|odmowa|weet niet|vet ej)\b"
+)
 _READERS = {
     ".sav": "read_sav",
     ".zsav": "read_sav",
@@ -28,12 +44,12 @@ _READERS = {
 }
 
 
-def _open_survey(request: FileRequest) -> exp.Table:
+def _open_survey(request: FileRequest) -> exp.Table | tuple[exp.Table, DeclaredSchema]:
     return _open_inferred(request) if request.schema is None else _open_declared(request)
 
 
-def _open_inferred(request: FileRequest) -> exp.Table:
-    """Return a statistics file as a stored table; codes stay codes, missing numbers are NULL."""
+def _open_inferred(request: FileRequest) -> tuple[exp.Table, DeclaredSchema]:
+    """Return a statistics file as a stored table, and what its codes mean."""
     path, engine = request.path, request.engine
     first, described = _read_piece(path, 0)
     refuse_duplicates(list(first), where=path.name)
@@ -41,7 +57,72 @@ def _open_inferred(request: FileRequest) -> exp.Table:
         [pa.field(name, _arrow_type(values, described, name)) for name, values in first.items()]
     )
     batches = (_make_batch(path, piece, schema) for piece in _read_pieces(path, first))
-    return engine.whole_numbers(engine.load(pa.RecordBatchReader.from_batches(schema, batches)))
+    codes = engine.whole_numbers(engine.load(pa.RecordBatchReader.from_batches(schema, batches)))
+    if request.hints is not None:
+        written = {name: one.written for name, one in request.hints.named(first).items()}
+    else:
+        written = _recognize_codes(codes, described, engine=engine)
+    columns = {
+        one.name: _declare_column(one, written.get(one.name, CellFormat()))
+        for one in engine.columns(codes)
+    }
+    wanted = [
+        build.alias_as(cast_declared(exp.cast(build.column(name), "TEXT"), one), name)
+        if one.written.labels or one.written.missing
+        else build.column(name)
+        for name, one in columns.items()
+    ]
+    titles = described.column_names_to_labels or {}
+    return engine.view(build.select(*wanted, source=codes)), DeclaredSchema(
+        columns, titles={name: title for name, title in titles.items() if title and title != name}
+    )
+
+
+def _declare_column(column: Column, written: CellFormat) -> DeclaredColumn:
+    form = CellFormat(missing=written.missing, labels=written.labels)
+    return DeclaredColumn(Kind.TEXT if form.labels else declared_kind(column.kind), form)
+
+
+def _recognize_codes(codes: exp.Table, described: Any, *, engine: DuckDB) -> dict[str, CellFormat]:
+    """Return the labels of the variables whose values all have one, and other codes for missing values."""
+    labels = {
+        name: _distinct_labels(found)
+        for name, found in (described.variable_value_labels or {}).items()
+        if found
+    }
+    if not labels:
+        return {}
+    checks = [
+        exp.Anonymous(
+            this="bool_and",
+            expressions=[
+                exp.In(
+                    this=exp.cast(build.column(name), "TEXT"),
+                    expressions=[build.text(code) for code in found],
+                )
+            ],
+        )
+        for name, found in labels.items()
+    ]
+    row = engine.execute_unguarded(exp.Select(expressions=checks).from_(codes.copy())).fetchone()
+    written: dict[str, CellFormat] = {}
+    for (name, found), is_labeled in zip(labels.items(), row or (), strict=True):
+        absent = tuple(code for code, label in found.items() if _NO_VALUE.search(label))
+        if is_labeled:
+            written[name] = CellFormat(labels=tuple(found.items()))
+        elif absent:
+            written[name] = CellFormat(missing=absent)
+    return written
+
+
+def _distinct_labels(labels: dict[Any, str]) -> dict[str, str]:
+    """Return the label of each code; with the code where others have the same, or where there is none."""
+    texts = {_cell_text(code) or "": str(label).strip() for code, label in labels.items()}
+    often = Counter(texts.values())
+    return {
+        code: label if label and often[label] == 1 else f"{label} ({code})".strip()
+        for code, label in texts.items()
+    }
 
 
 def _open_declared(request: FileRequest) -> exp.Table:

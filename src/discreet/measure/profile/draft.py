@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from discreet.engines.address import without_password
 from discreet.engines.declared_schema import KIND_NAMES, declared_kind
-from discreet.engines.engine import DeclaredColumn, Kind, Table
+from discreet.engines.engine import Kind, Table
 from discreet.errors import WrongUsage
 from discreet.measure.profile.domain import MOST_VALUES, propose_domain
 from discreet.measure.profile.evidence import RoleGuess
@@ -24,6 +24,11 @@ from discreet.measure.profile.keys import (
 )
 from discreet.measure.profile.limits import propose_rows_per_unit
 from discreet.measure.profile.policy_draft import ColumnDraft, PolicyDraft, TableDraft
+from discreet.measure.profile.reading import (
+    column_options,
+    file_options,
+    propose_missing_codes,
+)
 from discreet.measure.profile.statistics import describe_columns, fewest_people
 from discreet.measure.profile.survey import find_weights
 from discreet.measure.profile.vocabulary import is_row_id_name
@@ -173,6 +178,7 @@ def _table_draft(
     )
     households = [name for name, guess in guesses.items() if guess.role is ColumnRole.HOUSEHOLD]
     doubts = () if unit else _doubtful_columns(item, links, known=households)
+    codes = propose_missing_codes(item.table)
     drafted = unit.column if unit else None if doubts else ROW
     return TableDraft(
         name=item.name,
@@ -180,11 +186,11 @@ def _table_draft(
         rows=max((counts.rows for counts in item.counts), default=0),
         unit=drafted,
         unit_reason=unit.reason if unit else _unit_reason(doubts, households),
-        columns=tuple(_with_kind(item.table, column) for column in columns),
+        columns=tuple(_with_kind(item.table, column, codes) for column in columns),
         criteria=_propose_criteria(columns),
         limit=propose_rows_per_unit(item.table, unit.column) if unit else None,
         doubts=doubts,
-        reading=_reading_options(item.table),
+        reading=file_options(item.table.schema),
     )
 
 
@@ -214,21 +220,19 @@ def _unit_reason(doubts: Sequence[str], households: Sequence[str]) -> str:
     return "each row is taken to be one person"
 
 
-def _with_kind(table: Table, column: ColumnDraft) -> ColumnDraft:
-    name = column.guess.column
-    if table.schema is not None and name in table.schema.columns:
-        declared = table.schema.columns[name]
-    else:
-        declared = next(
-            DeclaredColumn(declared_kind(c.kind)) for c in table.columns if c.name == name
-        )
-    return replace(column, kind=KIND_NAMES[declared.kind], format=declared.format)
-
-
-def _reading_options(table: Table) -> dict[str, str]:
-    schema = table.schema
-    written = {"delimiter": schema.delimiter, "encoding": schema.encoding} if schema else {}
-    return {key: value for key, value in written.items() if value is not None}
+def _with_kind(table: Table, column: ColumnDraft, codes: Mapping[str, str]) -> ColumnDraft:
+    name, schema = column.guess.column, table.schema
+    notes = [note for note in (codes.get(name), schema and schema.doubts.get(name)) if note]
+    column = replace(column, domain=replace(column.domain, notes=(*column.domain.notes, *notes)))
+    if schema is None or name not in schema.columns:
+        kind = next(declared_kind(c.kind) for c in table.columns if c.name == name)
+        return replace(column, kind=KIND_NAMES[kind])
+    return replace(
+        column,
+        kind=KIND_NAMES[schema.columns[name].kind],
+        written=column_options(schema, name),
+        title=schema.titles.get(name),
+    )
 
 
 def _column_draft(

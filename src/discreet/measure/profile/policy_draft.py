@@ -35,13 +35,18 @@ _KEEP = "Each id names an account of the ledger. Keep it: another id is another 
 
 @dataclass(frozen=True)
 class ColumnDraft(Result):
-    """One column of a draft: what it is taken to be and what is proposed for its values."""
+    """One column of a draft: what it is taken to be and what is proposed for its values.
+
+    `written` is how its cells are written, as the policy file says it; `title` is what the source calls
+    it beside its name.
+    """
 
     guess: RoleGuess
     domain: DomainDraft
     references: tuple[str, str] | None = None
     kind: str = "text"
-    format: str | None = None
+    written: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    title: str | None = None
 
     @property
     def is_code(self) -> bool:
@@ -54,8 +59,13 @@ class ColumnDraft(Result):
     def to_dict(self) -> dict[str, Any]:
         """Return the guess and the proposal side by side."""
         target = None if self.references is None else ".".join(self.references)
-        rest = {"kind": self.kind, "format": self.format, "references": target}
-        return {**self.guess.to_dict(), **to_plain_data(self.domain), **rest}
+        rest = {"kind": self.kind, "format": None, "references": target, "title": self.title}
+        return {
+            **self.guess.to_dict(),
+            **to_plain_data(self.domain),
+            **rest,
+            **to_plain_data(dict(self.written)),
+        }
 
 
 @dataclass(frozen=True)
@@ -75,7 +85,7 @@ class TableDraft(Result):
     criteria: tuple[Mapping[str, Mapping[str, Any]], ...]
     limit: RowsPerUnit | None = None
     doubts: tuple[str, ...] = ()
-    reading: Mapping[str, str] = field(default_factory=dict[str, str])
+    reading: Mapping[str, Any] = field(default_factory=dict[str, Any])
     id: str | None = None
 
 
@@ -166,13 +176,14 @@ def _write_unit(table: TableDraft) -> Iterator[str]:
 
 def _write_column(column: ColumnDraft) -> Iterator[str]:
     guess, domain = column.guess, column.domain
+    if column.title:
+        yield from _wrap_comment(f'"{" ".join(column.title.split())}"', indent=6)
     doubt = " (unsure)" if guess.confidence == "low" else ""
     yield from _wrap_comment(f"{guess.role}{doubt}: {guess.reason}", indent=6)
     for note in domain.notes:
         yield from _wrap_comment(f"  {note}", indent=6)
     parts: dict[str, Any] = {"role": str(guess.role), "kind": column.kind}
-    if column.format:
-        parts["format"] = column.format
+    parts |= column.written
     if column.references:
         parts["references"] = ".".join(column.references)
     if domain.bounds:
@@ -218,7 +229,11 @@ def _format_flow(value: Any) -> str:
     if isinstance(value, dict):
         mapping: Mapping[str, Any] = value
         return (
-            "{" + ", ".join(f"{key}: {_format_flow(item)}" for key, item in mapping.items()) + "}"
+            "{"
+            + ", ".join(
+                f"{_format_scalar(key)}: {_format_flow(item)}" for key, item in mapping.items()
+            )
+            + "}"
         )
     if isinstance(value, list):
         items: list[Any] = value

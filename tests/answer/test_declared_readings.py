@@ -1,0 +1,222 @@
+"""How the cells of a file are written is public: one person's cell changes no plan, refusal, schema or price."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pyreadstat
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from sqlglot import exp
+from tests.answer.curators import without_noise
+
+import discreet
+from discreet.answer.schemas import PinnedSchema, read_pinned
+from discreet.engines.connect import open_table
+from discreet.engines.declared_schema import declared_file
+from discreet.engines.engine import DeclaredSchema
+from discreet.errors import DiscreetError
+from discreet.policy.load import parse_policy
+from discreet.sql import build
+
+POLICY = """
+tables:
+  people:
+    unit: row
+    budget: {epsilon: 1000, delta: 1e-3}
+    reading: {delimiter: ";", encoding: cp1252, skip: 1, decimal: ",", thousands: ".", missing: [N/A, "-"]}
+    columns:
+      age: {role: quasi-identifier, kind: integer, bounds: [0, 120], missing: ["999"]}
+      sex: {role: quasi-identifier, kind: text, labels: {1: male, 2: female}, values: [male, female]}
+      born: {role: quasi-identifier, kind: date, format: ["%d.%m.%Y", "%d/%m/%y"], since: 1930}
+      seen: {role: quasi-identifier, kind: timestamp, format: "%d.%m.%Y %H:%M"}
+      pay: {role: sensitive, kind: number, bounds: [0, 20000], sign: "€"}
+      town: {role: quasi-identifier, kind: text, missing: []}
+"""
+DECLARED = declared_file(parse_policy(POLICY).tables["people"])
+NAMES = tuple(DECLARED.columns)
+PEOPLE = [
+    {
+        "age": str(20 + number),
+        "sex": "12"[number % 2],
+        "born": f"{1 + number:02}.05.1990",
+        "seen": f"{1 + number:02}.05.2024 10:30",
+        "pay": f"{1 + number}.250,50 €",
+        "town": "Köln",
+    }
+    for number in range(9)
+]
+QUESTIONS = (
+    "SELECT count(*) AS n FROM people",
+    "SELECT sum(age) AS s, avg(pay) AS m FROM people",
+    "SELECT sex, count(*) AS n FROM people WHERE born > DATE '1990-01-05' GROUP BY sex",
+    "SELECT town, count(*) AS n FROM people GROUP BY town",
+    "SELECT median(pay) AS m FROM people",
+    "SELECT count(*) AS n FROM people WHERE seen > TIMESTAMP '2024-05-03'",
+    "SELECT sum(town) AS s FROM people",
+)
+ODD_CELLS = (
+    *("?", "N/A", "-", "999", "999,00", "1.234", "1,234.5", "1234.5", "1.23,4", "€", "€ 7 €", "-€5", "%"),
+    *("31.12.1990", "31/12/29", "29.02.1900", "00.00.0000", "12/31/90", "31.12.1990 25:61", "3", "1.0"),
+    *("a;b", '"', 'a "quoted" word', "é\ufffd", "9" * 40, "1e999", "nan", "", " ", "\u00a0", "male", "\\1"),
+)  # fmt: skip
+
+
+def write(folder: Path, rows: Sequence[Mapping[str, str]]) -> Path:
+    folder.mkdir(exist_ok=True)
+    path = folder / "people.csv"
+    lines = ["People of the clinic", ";".join(NAMES)]
+    lines += [";".join(_cell(row.get(name, "")) for name in NAMES) for row in rows]
+    path.write_bytes(("\r\n".join(lines) + "\r\n").encode("cp1252", errors="replace"))
+    return path
+
+
+def _cell(text: str) -> str:
+    marked = text.replace('"', '""')
+    return f'"{marked}"' if set(text) & set(';"\r\n') else text
+
+
+def shown(path: Path, policy: str = POLICY) -> list[str]:
+    """Return all that is shown before anything is paid: plans with queries, prices, refusals, errors."""
+    result: list[str] = []
+    with discreet.open(path, parse_policy(policy), ledger=":memory:") as curator:
+        for question in QUESTIONS:
+            try:
+                plan, text = curator.plan(question, epsilon=1)
+                found = curator.explain_plan(plan, text)
+                result.append(json.dumps([found.to_dict(), str(curator.shape(plan))], default=str))
+            except DiscreetError as error:
+                result.append(f"{error.code}: {error}")
+    return [line.replace(str(path), "") for line in result]
+
+
+def rows_of(path: Path, schema: DeclaredSchema = DECLARED) -> list[dict[str, Any]]:
+    opened = open_table(path, schema=schema)
+    try:
+        found = opened.engine.run(build.select(exp.Star(), source=opened.relation)).to_pylist()
+    finally:
+        opened.engine.close()
+    return [{name: "nan" if v != v else v for name, v in row.items()} for row in found]
+
+
+def test_one_odd_person_changes_no_plan_refusal_price_or_schema(tmp_path: Path) -> None:
+    expected = shown(write(tmp_path / "all", PEOPLE))
+    assert sum(line.startswith("[") for line in expected) == 5
+    odd = [dict.fromkeys(NAMES, cell) for cell in ("?", "N/A", "1,234.5", "31/12/29", "é;\r")]
+    for number, person in enumerate(odd):
+        assert shown(write(tmp_path / f"odd{number}", [*PEOPLE, person])) == expected
+    assert shown(write(tmp_path / "none", [])) == expected
+
+
+@settings(
+    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(
+    column=st.sampled_from(NAMES),
+    cell=st.one_of(
+        st.sampled_from(ODD_CELLS),
+        st.text("0123456789.,-+ '€%:/eE\u00a0", max_size=16),
+        st.text(st.characters(codec="cp1252", exclude_characters="\r\n"), max_size=12),
+    ),
+)
+def test_any_cell_of_one_person_moves_an_answer_by_one_person(
+    tmp_path: Path, column: str, cell: str
+) -> None:
+    others = rows_of(write(tmp_path / "all", PEOPLE))
+    odd = {**PEOPLE[0], column: cell}
+    found = rows_of(write(tmp_path / "odd", [*PEOPLE[:4], odd, *PEOPLE[4:]]))
+    assert len(found) == len(others) + 1
+    extra = list(found)
+    for row in others:
+        extra.remove(row)
+    assert all(name == column or value == others[0][name] for name, value in extra[0].items())
+
+
+def test_answers_use_the_declared_reading(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    without_noise(monkeypatch)
+    missing = {**PEOPLE[0], "age": "999", "pay": "N/A", "born": "31/12/29"}
+    path = write(tmp_path, [*PEOPLE, missing])
+    with discreet.open(path, parse_policy(POLICY), ledger=":memory:") as curator:
+        found = curator.ask("SELECT count(age) AS a, sum(pay) AS s FROM people", epsilon=1).rows
+        sexes = curator.ask("SELECT sex, count(*) AS n FROM people GROUP BY sex", epsilon=1).rows
+        late = curator.ask(
+            "SELECT count(*) AS n FROM people WHERE born > DATE '2029-01-01'", epsilon=1
+        ).rows
+    assert found == [[9, pytest.approx(sum(1000 * (n + 1) + 250.5 for n in range(9)), abs=0.1)]]
+    assert sexes == [["male", 6], ["female", 4]]
+    assert late == [[1]]
+
+
+def test_what_was_pinned_is_read_back_as_it_was(tmp_path: Path) -> None:
+    opened = open_table(write(tmp_path, PEOPLE))
+    assert opened.schema is not None
+    assert opened.schema.skip == 1
+    pinned = PinnedSchema(opened.schema, ("age",))
+    assert read_pinned(pinned.write()) == pinned
+    assert (
+        rows_of(tmp_path / "people.csv", opened.schema)
+        == opened.engine.run(build.select(exp.Star(), source=opened.relation)).to_pylist()
+    )
+
+
+def test_what_an_older_version_pinned_is_still_read() -> None:
+    text = '{"columns": {"born": ["date", "%d/%m/%Y"], "age": ["integer", null]}, "keys": [], '
+    found = read_pinned(text + '"delimiter": ";", "encoding": null}')
+    assert found.schema is not None
+    assert found.schema.columns["born"].written.dates == ("%d/%m/%Y",)
+    assert found.schema.missing == ()
+
+
+LABELS = """
+tables:
+  people:
+    unit: row
+    budget: {epsilon: 1000, delta: 1e-3}
+    columns:
+      sex: {role: quasi-identifier, kind: text, labels: {1: male, 2: female}, values: [male, female]}
+      age: {role: quasi-identifier, kind: integer, bounds: [0, 120], missing: ["99"]}
+"""
+SURVEY = (
+    "SELECT sex, count(*) AS n FROM people GROUP BY sex",
+    "SELECT avg(age) AS m, count(age) AS n FROM people",
+    "SELECT count(pay) AS n FROM people",
+)
+
+
+def survey(folder: Path, ending: str, rows: Sequence[tuple[float, float]], **labels: Any) -> Path:
+    folder.mkdir(exist_ok=True)
+    path = folder / f"people.{ending}"
+    frame = pd.DataFrame(rows, columns=["sex", "age"], dtype="float64")
+    getattr(pyreadstat, {"sav": "write_sav", "dta": "write_dta"}[ending])(
+        frame, str(path), **labels
+    )
+    return path
+
+
+@pytest.mark.parametrize("ending", ["sav", "dta"])
+def test_labels_of_a_statistics_file_come_from_the_policy_alone(
+    tmp_path: Path, ending: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A program may have made the labels from the rows: another label table changes nothing."""
+    monkeypatch.setattr("tests.answer.test_declared_readings.QUESTIONS", SURVEY)
+    rows = [(1.0, 30.0), (2.0, 40.0), (1.0, 99.0)]
+    codes = {"sex": {1: "male", 2: "female"}}
+    plain = survey(tmp_path / "plain", ending, rows)
+    expected = shown(plain, LABELS)
+    assert sum(line.startswith("[") for line in expected) == 2
+    others = {"sex": {1: "he", 2: "she", 7: "only they"}, "age": {99: "refused"}}
+    for number, (more, labels) in enumerate((([], codes), ([(7.0, 200.5)], others))):
+        path = survey(tmp_path / f"{number}", ending, [*rows, *more], variable_value_labels=labels)
+        assert shown(path, LABELS) == expected
+    declared = replace(declared_file(parse_policy(LABELS).tables["people"]), delimiter=None)
+    assert rows_of(plain, declared) == [
+        {"sex": "male", "age": 30},
+        {"sex": "female", "age": 40},
+        {"sex": "male", "age": None},
+    ]
