@@ -30,6 +30,7 @@ from discreet.release.release import Release
 _KEPT_AS = {"seconds": "time"}
 _WORDS_OF_OPTIONS = (
     *("quasi", "sensitive", "unit", "hierarchies", "method", "suppress", "utility", "target"),
+    *("weight", "household"),
 )
 
 
@@ -40,6 +41,9 @@ def anonymize(  # noqa: PLR0913 -- the options of the command
     quasi: Sequence[str] | None = None,
     sensitive: Sequence[str] | None = None,
     unit: str | None = None,
+    weight: str | None = None,
+    household: str | None = None,
+    publish_weight: bool = False,
     hierarchies: str | Path | None = None,
     k: int | None = None,
     l: Levels | None = None,
@@ -90,6 +94,9 @@ def anonymize(  # noqa: PLR0913 -- the options of the command
         quasi: The columns outsiders may know.
         sensitive: The columns outsiders must not learn.
         unit: The column that says whose rows they are; by default each row is a person.
+        weight: The column of a survey's sampling weights: how many people of the population a row stands for.
+        household: The column that links the people of a household; it is not published.
+        publish_weight: Publish the weights, which a release leaves out otherwise.
         hierarchies: A folder with files named `…_hierarchy_<column>.csv`.
         k: k-anonymity: people per class.
         l: l-diversity: `3`, `"entropy:3"`, or one for each column, `{"diagnosis": "entropy:3"}`.
@@ -147,6 +154,7 @@ def anonymize(  # noqa: PLR0913 -- the options of the command
         criteria=make_criteria(choices),
         weights=weights or {},
         leave_out=leave_out or (),
+        publish_weight=publish_weight or None,
         **{name: given[name] for name in _WORDS_OF_OPTIONS},
     )
     made = current_time()

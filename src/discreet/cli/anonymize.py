@@ -221,6 +221,8 @@ def _list_methods() -> str:
 @click.argument("source", metavar="SOURCE", required=False, callback=options.require_name)
 @options.policy_option
 @options.role_options
+@options.survey_options
+@click.option("--publish-weight", is_flag=True, help="Publish the sampling weights as well.")
 @options.leave_out_option
 @click.option(
     "--hierarchies",

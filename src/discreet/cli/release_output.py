@@ -65,6 +65,8 @@ def _show_losses(found: Release, to: Console) -> None:
         for name, lost in sorted(found.losses.items(), key=lambda x: -x[1])
     ]
     rows.append(("all of them", format_percent(found.loss)))
+    if found.weighted is not None:
+        rows.append((f"all, by {found.weighted.weight}", format_percent(found.weighted.loss)))
     output.print_table(to, "Detail lost, by column", ("Column", "Loss"), rows)
 
 
@@ -83,6 +85,7 @@ def _show_accuracy(found: Release, to: Console) -> None:
 
 def _show_risk(found: Release, to: Console) -> None:
     from discreet.formatting import format_percent
+    from discreet.measure.describe import weighted_rows
 
     def cell(share: float | None) -> str:
         return "–" if share is None else format_percent(share)
@@ -97,6 +100,12 @@ def _show_risk(found: Release, to: Console) -> None:
     output.print_table(
         to, "Risk, if it is known who is in the table", ("", "Before", "After"), printed
     )
+    if found.weighted is not None:
+        pairs = zip(
+            weighted_rows(found.weighted.before), weighted_rows(found.weighted.after), strict=True
+        )
+        lines = [(name, first, last) for (name, first), (_, last) in pairs]
+        output.print_table(to, "Risk, by the sampling weights", ("", "Before", "After"), lines)
 
 
 def _show_diversity(found: Release, to: Console) -> None:

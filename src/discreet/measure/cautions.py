@@ -38,6 +38,13 @@ def exposed_columns(bound: RoleBinding) -> tuple[str, ...]:
             f"The table holds identifiers ({_quote_some_names(identifiers)}): they name people, whatever the "
             "classes hide. Remove them from what you publish."
         )
+    weight = bound.subject.weight
+    if weight is not None and weight.name in bound.unpublished:
+        found.append(
+            f"The table holds sampling weights ('{weight.name}'), which no count of unique people includes: a "
+            "rare weight singles its person out. Remove them from what you publish, or write "
+            "`publish-weight: true` into the policy's release."
+        )
     if unlisted := _unlisted_columns(bound):
         found.append(
             f"The policy says nothing about {_quote_some_names(unlisted)}: outsiders may know or learn that, and "

@@ -22,6 +22,7 @@ from discreet.measure.encode import (
     list_values,
     pack_domains,
     sensitive_value,
+    weight_value,
 )
 from discreet.sql import build
 
@@ -47,7 +48,8 @@ class Roles:
 class KeptGroups:
     """The table's distinct rows, kept on the engine with the values themselves.
 
-    `relation` has `q0 … qn`, `s0 … sn`, `unit` when there is one, and `rows`; it has `count` rows.
+    `relation` has `q0 … qn`, `s0 … sn`, `unit` when there is one, and `rows`; it has `count` rows. With a
+    sampling weight it has its sum, `weight`, and the largest of them, `heaviest`.
     """
 
     relation: exp.Table
@@ -59,8 +61,8 @@ class Cells:
     """The table grouped by class, sensitive values and unit, kept on the engine as whole numbers.
 
     `relation` has the key columns of `packing`, `s0 … sn` (codes of the sensitive columns), `unit`
-    when there is one, and `rows`. It has at most as many rows as the table, and nothing after it
-    reads the table again. `groups` is there when it was asked for.
+    when there is one, `rows`, and `weight` and `heaviest` with sampling weights. It has at most as many
+    rows as the table, and nothing after it reads the table again. `groups` is there when it was asked for.
     """
 
     subject: Roles
@@ -98,7 +100,8 @@ def group_cells(
         build.alias_as(exp.cast(exp.paren(code), exp.DataType.Type.BIGINT), name)
         for name, code in zip(sensitive, codes[len(domains) :], strict=True)
     ]
-    others = ("unit", "rows") if subject.unit is not None else ("rows",)
+    others = ["rows"] if subject.unit is None else ["unit", "rows"]
+    others += ["weight", "heaviest"] if subject.weight is not None else []
     wanted += [build.alias_as(build.column(name, of="t"), name) for name in others]
     query = query.select(*wanted)
     if suppressed and not keeps_suppressed:
@@ -117,9 +120,15 @@ def _groups_query(
     values |= {name: sensitive_value(column, of="t") for name, column in sensitive.items()}
     if subject.unit is not None:
         values["unit"] = comparable_value(subject.unit, of="t")
+    sums = [build.alias_as(build.count_star(), "rows")]
+    if subject.weight is not None:
+        weight = weight_value(subject.weight, of="t")
+        total = exp.cast(exp.Sum(this=weight), "double")
+        sums += [build.alias_as(total, "weight")]
+        sums += [build.alias_as(exp.Max(this=weight.copy()), "heaviest")]
     return build.select(
         *(build.alias_as(value, name) for name, value in values.items()),
-        build.alias_as(build.count_star(), "rows"),
+        *sums,
         source=build.aliased_table(subject.table.relation, "t"),
     ).group_by(*(value.copy() for value in values.values()))
 

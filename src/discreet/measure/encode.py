@@ -12,6 +12,7 @@ from sqlglot import exp
 
 from discreet.arrow import ArrowArray
 from discreet.engines.engine import Column, Engine, Kind
+from discreet.errors import WrongUsage
 from discreet.sql import build
 
 # Whole numbers in a span this small are coded by subtraction; anything wider gets a dictionary.
@@ -44,6 +45,36 @@ def sensitive_value(column: Column, *, of: str | None = None) -> exp.Expr:
         return value
     is_filled = exp.NEQ(this=exp.Trim(this=value.copy()), expression=build.text(""))
     return exp.Case(ifs=[exp.If(this=is_filled, true=value)])
+
+
+def weight_value(weight: Column, *, of: str | None = None) -> exp.Expr:
+    """Return how many people a row stands for: its weight, or itself alone where that is not positive.
+
+    Raises:
+        WrongUsage: The weight is not a column of numbers.
+    """
+    if weight.kind not in (Kind.INTEGER, Kind.DECIMAL, Kind.REAL):
+        raise WrongUsage(
+            f"The weight '{weight.name}' is no column of numbers. Weights are positive numbers: how many "
+            "people of the population a row stands for."
+        )
+    number = exp.cast(build.column(weight.name, of=of), "double")
+    return (
+        exp.case()
+        .when(is_positive(weight, of=of), number)
+        .else_(exp.cast(build.number(1), "double"))
+    )
+
+
+def is_positive(weight: Column, *, of: str | None = None) -> exp.Expr:
+    """Return the condition that a row has a weight: a positive number, and a finite one."""
+    # Infinities and NaN are no numbers of people: both are above every finite number.
+    number = exp.cast(build.column(weight.name, of=of), "double")
+    largest = exp.cast(exp.Literal.number("1e300"), "double")
+    return exp.and_(
+        exp.GT(this=number, expression=build.number(0)),
+        exp.LT(this=number.copy(), expression=largest),
+    )
 
 
 @dataclass(frozen=True)

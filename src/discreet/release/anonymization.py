@@ -39,6 +39,7 @@ from discreet.release.steps.apply import StepRecord
 from discreet.release.suppressed import people_suppressed, suppressed_meet_criteria
 from discreet.release.unlisted import unlisted_columns
 from discreet.release.utility import measure_utility
+from discreet.release.weighted_release import weigh_release
 from discreet.release.wording import release_sentence, warn
 from discreet.release.write import WrittenOutput, parse_target
 
@@ -247,6 +248,7 @@ def _publish_release(plan: _AnonymizePlan, target: Target | None) -> Release:
             name for name in plan.source.columns if name in {*leave_out, *plan.source.left_out}
         ),
         joint=found.joint,
+        weighted=weigh_release(chosen),
         findings=passed.findings,
         undecided=passed.open_points,
         history=gate.earlier,

@@ -42,6 +42,9 @@ class AnonymizeOptions:
     weights: Mapping[str, float] = field(default_factory=dict[str, float])
     target: str | None = None
     leave_out: Sequence[str] = ()
+    weight: str | None = None
+    household: str | None = None
+    publish_weight: bool | None = None
 
 
 def apply_options(
@@ -92,6 +95,7 @@ def apply_options(
 def _require_published(options: AnonymizeOptions, left_out: Sequence[str]) -> None:
     about = [getattr(criterion, "column", None) for criterion in options.criteria]
     named = [*(options.quasi or ()), *(options.sensitive or ()), *options.weights, options.target]
+    named += [options.weight, options.household]
     for name in left_out:
         if name in (*named, *about):
             raise ConflictingRoles(
@@ -169,11 +173,33 @@ def _apply_roles(
         for name in names:
             known = columns.get(name)
             columns[name] = replace(known, role=role) if known else model.ColumnPolicy(name, role)
+    _apply_survey_roles(columns, options)
     if options.hierarchies is not None:
         quasi = [n for n, c in columns.items() if c.role is model.ColumnRole.QUASI_IDENTIFIER]
         for name, hierarchy in read_hierarchies(options.hierarchies, quasi).items():
             columns[name] = replace(columns[name], hierarchy=hierarchy)
     return tuple(columns.values())
+
+
+def _apply_survey_roles(columns: dict[str, model.ColumnPolicy], options: AnonymizeOptions) -> None:
+    """Give the named weight and household their roles; a weight of the policy is not published either."""
+    known = {
+        model.ColumnRole.WEIGHT: options.weight,
+        model.ColumnRole.HOUSEHOLD: options.household,
+    }
+    for role, name in known.items():
+        if name is None:
+            continue
+        if name in (*(options.quasi or ()), *(options.sensitive or ())):
+            raise ConflictingRoles(
+                f"Column '{name}' is named as {role}, and as quasi-identifier or sensitive as well. "
+                "Choose one role."
+            )
+        if role is model.ColumnRole.WEIGHT:
+            other = {n: c for n, c in columns.items() if c.role is role and n != name}
+            columns |= {n: replace(c, role=model.ColumnRole.IDENTIFIER) for n, c in other.items()}
+        found = columns.get(name) or model.ColumnPolicy(name, role)
+        columns[name] = replace(found, role=role, unsure=False)
 
 
 def _apply_criteria(
@@ -229,6 +255,7 @@ def _release(release: model.ReleasePolicy, options: AnonymizeOptions) -> model.R
         "suppress": options.suppress,
         "utility": options.utility,
         "target": options.target,
+        "publish_weight": options.publish_weight,
     }
     chosen = {name: value for name, value in given.items() if value is not None}
     return replace(release, **chosen, weights={**release.weights, **options.weights})

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from discreet.release.history import EarlierRelease
     from discreet.release.homogeneous import HomogeneousClasses
     from discreet.release.registry import RegistryRecord
+    from discreet.release.weighted_release import WeightedRelease
 
 
 @dataclass(frozen=True)
@@ -39,6 +40,7 @@ class Release(Result):
 
     `loss` is the mean share of a column's domain that a label covers, 0 for the values themselves
     and 1 where everything is hidden (ARX's Loss, arithmetic mean); `losses` has it by column.
+    `weighted` has it with each row counted as its sampling weight, where a column has that role.
     `suppressed` rows are hidden; `withheld` of them are not in the output. `diversity` lists,
     by sensitive column, the classes with the fewest values, and `homogeneous` counts those with one.
     `findings` are what attacks on the written rows learned, worst first; `accepted_risk` is the reason why it
@@ -90,6 +92,7 @@ class Release(Result):
     frontier: tuple[Mapping[str, Any], ...] = ()
     minimal: tuple[Mapping[str, int], ...] = ()
     joint: JointUniqueness | None = None
+    weighted: WeightedRelease | None = None
     findings: tuple[Finding, ...] = ()
     undecided: tuple[str, ...] = ()
     accepted_risk: str | None = None

@@ -96,10 +96,15 @@ def require_same_digest(digest: str | None, expected: str | None) -> None:
 
 
 def policy_of_release(policy: model.TablePolicy) -> model.TablePolicy:
-    """Return the policy of a release: labels have no hierarchy, identifiers are gone."""
+    """Return the policy of a release: labels have no hierarchy, identifiers are gone.
+
+    A published weight is a column that stays: it is read again as text, and weighed before it is written.
+    """
     columns = tuple(
         replace(column, hierarchy=None, values=None, bounds=None)
         if column.role is model.ColumnRole.QUASI_IDENTIFIER
+        else replace(column, role=model.ColumnRole.INSENSITIVE)
+        if column.role is model.ColumnRole.WEIGHT
         else column
         for column in policy.columns
         if column.name not in policy.unpublished

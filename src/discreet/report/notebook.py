@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from discreet.release.deidentify.expert import Determination
     from discreet.release.deidentify.record import Deidentified
     from discreet.release.release import Release
+    from discreet.release.weighted_release import WeightedRelease
 
 CLASS_SIZES = ((1, 1), (2, 4), (5, 9), (10, 49), (50, None))  # the sizes of one bar
 
@@ -160,6 +161,7 @@ def _release_card(found: Release) -> Card:
         ("Smallest class (k)", "no classes" if found.k is None else f"{found.k:,}"),
         ("Suppressed rows", f"{found.suppressed:,}"),
         ("Lost", format_percent(found.loss)),
+        *_weighted_facts(found.weighted),
         *((name, value) for name, value in _written_facts(found.output, found.manifest)),
     ]
     before, after = found.risk.before.prosecutor, found.risk.after.prosecutor
@@ -183,6 +185,18 @@ def _release_card(found: Release) -> Card:
         ],
         cautions=(*found.undecided, *found.cautions),
     )
+
+
+def _weighted_facts(found: WeightedRelease | None) -> list[tuple[str, str]]:
+    if found is None:
+        return []
+    expected = (
+        f"{found.before.expected_people:,.1f} before, {found.after.expected_people:,.1f} after"
+    )
+    return [
+        (f"Lost, by {found.weight}", format_percent(found.loss)),
+        ("People expected to be found", expected),
+    ]
 
 
 def _written_facts(output: str | None, manifest: str | None) -> list[tuple[str, str]]:

@@ -11,6 +11,7 @@ from datetime import UTC, date, datetime
 from pathlib import Path
 
 from discreet.formatting import format_chance, format_count, format_percent, join_names
+from discreet.measure.describe import weighted_rows
 from discreet.policy.model import ColumnRole
 from discreet.policy.write import flow_text
 from discreet.registry import METHODS
@@ -294,6 +295,11 @@ def _risk_section(found: Release) -> PageSection:
         for one in (found.risk.before, found.risk.after)
     )
     rows.append(("People found by guessing at all of them, about", first, last))
+    if found.weighted is not None:
+        pairs = zip(
+            weighted_rows(found.weighted.before), weighted_rows(found.weighted.after), strict=True
+        )
+        rows += [(f"{name}, by the weights", one, other) for (name, one), (_, other) in pairs]
     table = PageTable(
         "Risk before and after", ("", "Before", "After"), tuple(rows), numbers=frozenset({1, 2})
     )

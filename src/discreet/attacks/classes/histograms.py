@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -38,7 +38,7 @@ from discreet.measure.roles import (
     select_table,
 )
 from discreet.measure.sensitive import overall_of
-from discreet.policy.model import Policy
+from discreet.policy.model import ColumnRole, Policy
 from discreet.sql import build
 
 
@@ -192,6 +192,14 @@ def opened_release(  # noqa: PLR0913 -- how a source is read, and who plays whic
             unit=unit,
             rows_are_people=has_lost_unit,
         )
+        # What a release holds is published, whatever its policy was to leave out.
+        stays = {
+            name: ColumnRole.INSENSITIVE
+            for name, role in bound.roles.items()
+            if role in (ColumnRole.WEIGHT, ColumnRole.HOUSEHOLD)
+        }
+        subject = replace(bound.subject, weight=None, household=None)
+        bound = replace(bound, subject=subject, roles={**bound.roles, **stays})
         yield on_engine(bound, scratch)
 
 

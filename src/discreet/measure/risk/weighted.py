@@ -15,10 +15,10 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from sqlglot import exp
 
-from discreet.engines.engine import Column, Kind
-from discreet.errors import WrongUsage
+from discreet.engines.engine import Column
+from discreet.errors import Bug
 from discreet.formatting import format_count
-from discreet.measure.encode import comparable_value
+from discreet.measure.encode import comparable_value, is_positive, weight_value
 from discreet.measure.risk.sample import (
     AT_RISK_ABOVE,
     MarketerRisk,
@@ -122,12 +122,8 @@ def measure_weighted_risk(
         WrongUsage: The weight is not a column of numbers.
     """
     weight = subject.weight
-    if weight is None or weight.kind not in (Kind.INTEGER, Kind.DECIMAL, Kind.REAL):
-        name = weight.name if weight else ""
-        raise WrongUsage(
-            f"The weight '{name}' of {subject.table.label} is no column of numbers. Weights are "
-            "positive numbers: how many people of the population a row stands for."
-        )
+    if weight is None:
+        raise Bug("There is no weight to measure risk by.")
     engine = subject.table.engine
     members = engine.keep(_members_query(subject, weight))
     try:
@@ -226,24 +222,6 @@ def weight_cautions(found: WeightedRisk, *, people: int) -> tuple[str, ...]:
     return tuple(cautions)
 
 
-def weight_value(weight: Column, *, of: str | None = None) -> exp.Expr:
-    """Return how many people a row stands for: its weight, or itself alone where that is not positive."""
-    number = exp.cast(build.column(weight.name, of=of), "double")
-    return (
-        exp.case().when(_is_positive(weight, of), number).else_(exp.cast(build.number(1), "double"))
-    )
-
-
-def _is_positive(weight: Column, of: str | None) -> exp.Expr:
-    # Infinities and NaN are no numbers of people: both are above every finite number.
-    number = exp.cast(build.column(weight.name, of=of), "double")
-    largest = exp.cast(exp.Literal.number("1e300"), "double")
-    return exp.and_(
-        exp.GT(this=number, expression=build.number(0)),
-        exp.LT(this=number.copy(), expression=largest),
-    )
-
-
 def _members_query(subject: Roles, weight: Column) -> exp.Select:
     """Return the query of each person in each class: the class, the household, and the weight."""
     quasi = {f"q{index}": comparable_value(c) for index, c in enumerate(subject.quasi)}
@@ -333,7 +311,7 @@ def _measure_households(
 
 
 def _count_unweighted(subject: Roles, weight: Column) -> int:
-    is_known = exp.case().when(_is_positive(weight, None), build.number(1)).else_(build.number(0))
+    is_known = exp.case().when(is_positive(weight), build.number(1)).else_(build.number(0))
     query = build.select(
         build.alias_as(build.count_star(), "rows"),
         build.alias_as(build.sum_integers(is_known), "known"),

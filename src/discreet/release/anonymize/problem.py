@@ -53,12 +53,28 @@ class Problem:
 
 
 @dataclass(frozen=True)
+class CellWeights:
+    """The sampling weights of a survey, by cell: of which combination, whose, and how many rows.
+
+    `sums` are those of the rows' weights, `heaviest` the largest of them.
+    """
+
+    owners: NDArray[np.int64]
+    units: NDArray[np.int64] | None
+    rows: NDArray[np.int64]
+    sums: NDArray[np.float64]
+    heaviest: NDArray[np.float64]
+
+
+@dataclass(frozen=True)
 class EncodedProblem:
     """A problem, and how its codes are written on the engine.
 
-    `values[j]` are the values of attribute j in the order of its codes, a missing one last.
+    `values[j]` are the values of attribute j in the order of its codes, a missing one last. `weights` are there
+    where a column has that role.
     """
 
     problem: Problem
     cells: Cells
     values: tuple[ArrowArray, ...]
+    weights: CellWeights | None = None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -22,7 +22,7 @@ from discreet.release.anonymize.attribute import CodedAttribute
 from discreet.release.anonymize.frequencies import Frequencies, Histogram, label_rows, sum_by_label
 from discreet.release.anonymize.judge import Judge
 from discreet.release.anonymize.population import code_population, join_values, read_population
-from discreet.release.anonymize.problem import EncodedProblem, Population, Problem
+from discreet.release.anonymize.problem import CellWeights, EncodedProblem, Population, Problem
 from discreet.sql import build
 
 if TYPE_CHECKING:
@@ -81,7 +81,18 @@ def read_problem(
     )
     judge = Judge(tuple(criteria), tuple(names), overalls, bound.subject.unit is not None)
     limit = int(suppress * int(table.rows.sum()) + 1e-9)
-    return EncodedProblem(Problem(table, attributes, judge, limit, people), cells, tuple(values))
+    problem = Problem(table, attributes, judge, limit, people)
+    return EncodedProblem(problem, cells, tuple(values), _read_weights(fetched, owners))
+
+
+def _read_weights(
+    fetched: Mapping[str, NDArray[Any]], owners: NDArray[np.int64]
+) -> CellWeights | None:
+    if "weight" not in fetched:
+        return None
+    return CellWeights(
+        owners, fetched.get("unit"), fetched["rows"], fetched["weight"], fetched["heaviest"]
+    )
 
 
 def _with_population(
@@ -226,18 +237,18 @@ def values_of(engine: Engine, domain: Domain, codes: NDArray[np.int64]) -> Arrow
     return pa.array(codes + domain.low, mask=codes == missing)
 
 
-def _fetch(cells: Cells) -> dict[str, NDArray[np.int64]]:
+def _fetch(cells: Cells) -> dict[str, NDArray[Any]]:
     """Return the columns of the cells; units become numbers."""
     names = [*cells.packing.keys, *(f"s{index}" for index in range(len(cells.sensitive))), "rows"]
-    if cells.subject.unit is not None:
-        names.append("unit")
-    query = build.select(*(build.column(name) for name in names), source=cells.relation.copy())
+    weights = ["weight", "heaviest"] if cells.subject.weight is not None else []
+    units = ["unit"] if cells.subject.unit is not None else []
+    wanted = [build.column(name) for name in (*names, *weights, *units)]
+    query = build.select(*wanted, source=cells.relation.copy())
     found = cells.subject.table.engine.run(query)
-    fetched = {
-        name: found[name].to_numpy().astype(np.int64, copy=False)
-        for name in names
-        if name != "unit"
+    fetched: dict[str, NDArray[Any]] = {
+        name: found[name].to_numpy().astype(np.int64, copy=False) for name in names
     }
+    fetched |= {name: found[name].to_numpy().astype(np.float64, copy=False) for name in weights}
     if cells.subject.unit is not None:
         encoded = pc.dictionary_encode(
             pa.chunked_array(found["unit"]).combine_chunks(), null_encoding="encode"
@@ -268,7 +279,7 @@ def _renumber_codes(
 
 
 def _make_frequencies(
-    fetched: Mapping[str, NDArray[np.int64]],
+    fetched: Mapping[str, NDArray[Any]],
     owners: NDArray[np.int64],
     codes: NDArray[np.int32],
     sensitive: int,

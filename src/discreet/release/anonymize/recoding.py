@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.release.anonymize.attribute import CodedAttribute
-from discreet.release.anonymize.frequencies import label_rows, renumber_keys, sum_by_label
+from discreet.release.anonymize.frequencies import label_rows, renumber_keys
 from discreet.release.anonymize.problem import Problem
 
 SUPPRESSED = -1
@@ -115,18 +115,31 @@ def class_losses(problem: Problem, recoding: Recoding) -> NDArray[np.float64]:
 
 def attribute_losses(problem: Problem, recoding: Recoding) -> NDArray[np.float64]:
     """Return the loss of each attribute: the mean over all rows; a suppressed row loses all of it."""
+    return mean_losses(problem, recoding, problem.table.rows.astype(np.float64))
+
+
+def mean_losses(
+    problem: Problem, recoding: Recoding, counts: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return the loss of each attribute, where each combination counts as often as `counts` says."""
     kept = recoding.classes != SUPPRESSED
-    rows = sum_by_label(recoding.classes[kept], problem.table.rows[kept], len(recoding))
-    hidden = int(problem.table.rows[~kept].sum())
+    size = len(recoding)
+    rows = np.bincount(recoding.classes[kept], weights=counts[kept], minlength=size)
+    hidden = counts[~kept].sum()
     lost = (class_losses(problem, recoding) * rows[:, None]).sum(axis=0)
     is_lossy = np.array([attribute.leaf < 1 for attribute in problem.attributes])
-    return (lost + hidden * is_lossy) / max(int(problem.table.rows.sum()), 1)
+    return (lost + hidden * is_lossy) / max(float(counts.sum()), 1e-300)
+
+
+def combine_losses(problem: Problem, losses: NDArray[np.float64]) -> float:
+    """Return the weighted mean of the attributes' losses: ARX's Loss with the arithmetic mean."""
+    weights = np.array([attribute.weight for attribute in problem.attributes])
+    return float(losses @ weights / max(weights.sum(), 1e-300))
 
 
 def loss(problem: Problem, recoding: Recoding) -> float:
-    """Return the weighted mean of the attributes' losses: ARX's Loss with the arithmetic mean."""
-    weights = np.array([attribute.weight for attribute in problem.attributes])
-    return float(attribute_losses(problem, recoding) @ weights / max(weights.sum(), 1e-300))
+    """Return the loss of a recoding over all rows."""
+    return combine_losses(problem, attribute_losses(problem, recoding))
 
 
 def suppressed_rows(problem: Problem, recoding: Recoding) -> int:
