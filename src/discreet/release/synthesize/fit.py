@@ -1,0 +1,192 @@
+"""The table of greatest entropy that agrees with noisy marginals, within their noise.
+
+Minimizes, over all distributions p of N rows, the misfit to each noisy marginal minus the entropy. Its
+dual is smooth and without constraints: for multipliers λ, N·log Z(λ) − λ·y + ½·weight·Σ σ·λ². The table
+is then e^(Σ λ) over the cells, which a junction tree holds and L-BFGS finds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import minimize
+
+from discreet.release.synthesize.junction_tree import (
+    Columns,
+    JunctionTree,
+    Potentials,
+    build_tree,
+    pairs_of,
+)
+
+# Chosen on public tables: how strongly multipliers of noisy counts are drawn to 0.
+WEIGHT = 0.3
+ITERATIONS = 250
+_MEMORY = 12
+_TOLERANCE = 1e-7
+
+Codes = NDArray[np.intp]
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Marginal:
+    """Noisy counts of some columns, each at some resolution.
+
+    Attributes:
+        columns: The columns, in order.
+        maps: For each column, the coarse value of each of its working values.
+        counts: The noisy count of each combination of coarse values.
+        scale: The standard error of each count.
+    """
+
+    columns: Columns
+    maps: tuple[Codes, ...]
+    counts: Floats
+    scale: float
+
+
+@dataclass(frozen=True)
+class FittedTable:
+    """A distribution over rows of working values.
+
+    Attributes:
+        tree: The columns that stand together.
+        beliefs: The distribution of each clique; neighboring ones agree.
+        multipliers: One for each count of each marginal: where another fit may start.
+    """
+
+    tree: JunctionTree
+    beliefs: Potentials
+    multipliers: tuple[Floats, ...]
+
+    def marginal(self, columns: Columns) -> Floats:
+        """Return the distribution of `columns`, which must lie in one clique."""
+        place = self.tree.home(columns)
+        return self.beliefs[place].sum(axis=self.tree.other_axes(place, columns))
+
+
+def fit_table(
+    sizes: Sequence[int],
+    marginals: Sequence[Marginal],
+    *,
+    total: float,
+    impossible: Iterable[tuple[Columns, NDArray[np.bool_]]] = (),
+    start: Sequence[Floats] = (),
+    iterations: int = ITERATIONS,
+) -> FittedTable:
+    """Return the table of greatest entropy that fits `marginals`.
+
+    Args:
+        sizes: How many working values each column has.
+        marginals: What was measured.
+        total: The number of rows.
+        impossible: Columns, and which combinations of their working values cannot occur.
+        start: Multipliers of an earlier fit, for the first of `marginals`.
+        iterations: How many steps to take at most.
+    """
+    ruled = list(impossible)
+    edges = pairs_of([*(one.columns for one in marginals), *(columns for columns, _ in ruled)])
+    tree = build_tree(sizes, edges)
+    problem = _DualProblem(tree, marginals, total, ruled)
+    found = minimize(
+        problem.evaluate,
+        problem.starting_point(start),
+        jac=True,
+        method="L-BFGS-B",
+        options={"maxiter": iterations, "maxcor": _MEMORY, "ftol": _TOLERANCE},
+    )
+    multipliers = np.asarray(found.x, float) * problem.steps
+    beliefs, _ = tree.normalize(problem.potentials(multipliers))
+    return FittedTable(tree, beliefs, tuple(problem.split(multipliers)))
+
+
+def coarsen(counts: NDArray[np.generic], maps: Sequence[Codes], shape: Sequence[int]) -> Floats:
+    """Return counts of coarse values: for each axis, `maps` has the coarse value of each value.
+
+    >>> import numpy as np
+    >>> coarsen(np.array([1, 2, 4]), [np.array([0, 0, 1])], [2])
+    array([3., 4.])
+    """
+    result = np.asarray(counts, float)
+    for axis, (codes, size) in enumerate(zip(maps, shape, strict=True)):
+        if len(codes) == size and np.array_equal(codes, np.arange(size)):
+            continue
+        onto = np.zeros((len(codes), size))
+        onto[np.arange(len(codes)), codes] = 1
+        result = np.moveaxis(np.tensordot(result, onto, axes=(axis, 0)), -1, axis)
+    return result
+
+
+class _DualProblem:
+    """The dual function of one fit, in multipliers scaled so that one step suits all of them."""
+
+    def __init__(
+        self,
+        tree: JunctionTree,
+        marginals: Sequence[Marginal],
+        total: float,
+        impossible: Sequence[tuple[Columns, NDArray[np.bool_]]],
+    ) -> None:
+        self.tree, self.marginals, self.total = tree, marginals, total
+        self._homes = [tree.home(one.columns) for one in marginals]
+        self._counts = np.concatenate([one.counts.ravel() for one in marginals])
+        self._pull = WEIGHT * np.concatenate(
+            [np.full(one.counts.size, one.scale) for one in marginals]
+        )
+        self.steps = 1 / np.sqrt(np.maximum(self._counts, 0) + self._pull + 1)
+        self._floor: Potentials = [np.zeros(shape) for shape in tree.shapes]
+        for columns, cells in impossible:
+            place = tree.home(columns)
+            spread = np.where(cells, -np.inf, 0.0).reshape(tree.broadcast_shape(place, columns))
+            self._floor[place] = self._floor[place] + spread
+
+    def starting_point(self, known: Sequence[Floats]) -> Floats:
+        """Return scaled multipliers to start from: those that are known, and 0 for others."""
+        start = np.zeros(len(self._counts))
+        filled = 0
+        for values in known:
+            start[filled : filled + values.size] = values.ravel()
+            filled += values.size
+        return start / self.steps
+
+    def split(self, multipliers: Floats) -> list[Floats]:
+        """Return the multipliers of each marginal."""
+        ends = np.cumsum([one.counts.size for one in self.marginals])[:-1]
+        parts = np.split(multipliers, ends)
+        return [
+            part.reshape(one.counts.shape)
+            for part, one in zip(parts, self.marginals, strict=True)
+        ]
+
+    def potentials(self, multipliers: Floats) -> Potentials:
+        """Return the log-potential of each clique."""
+        made = [floor.copy() for floor in self._floor]
+        for part, one, place in zip(
+            self.split(multipliers), self.marginals, self._homes, strict=True
+        ):
+            fine = part[np.ix_(*one.maps)]
+            made[place] += fine.reshape(self.tree.broadcast_shape(place, one.columns))
+        return made
+
+    def evaluate(self, scaled: Floats) -> tuple[float, Floats]:
+        """Return the dual function and its gradient."""
+        multipliers = scaled * self.steps
+        beliefs, logarithm = self.tree.normalize(self.potentials(multipliers))
+        expected = np.concatenate(
+            [
+                coarsen(
+                    beliefs[place].sum(axis=self.tree.other_axes(place, one.columns)),
+                    one.maps,
+                    one.counts.shape,
+                ).ravel()
+                for one, place in zip(self.marginals, self._homes, strict=True)
+            ]
+        )
+        pulled = self._pull * multipliers
+        value = self.total * logarithm - multipliers @ self._counts + 0.5 * multipliers @ pulled
+        gradient = self.total * expected - self._counts + pulled
+        return float(value), gradient * self.steps

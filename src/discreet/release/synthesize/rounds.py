@@ -1,0 +1,357 @@
+"""From counts to a fitted table: measure columns, then in rounds score, choose, measure and fit marginals."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Protocol
+
+import numpy as np
+from numpy.random import Generator
+from numpy.typing import NDArray
+
+from discreet.release.synthesize.candidates import (
+    Candidate,
+    choose_candidates,
+    choose_target_pairs,
+    fit_into_tree,
+    list_candidates,
+    list_pairs,
+    list_triples,
+    measure_misfit,
+    working_levels,
+)
+from discreet.release.synthesize.fit import FittedTable, Marginal, coarsen, fit_table
+from discreet.release.synthesize.junction_tree import Columns
+from discreet.release.synthesize.resolutions import (
+    Resolutions,
+    choose_resolutions,
+    project_on_simplex,
+)
+from discreet.release.synthesize.sample import refine_column, sample_rows
+from discreet.release.synthesize.spending import Allowance, divide, noise_scale
+
+Codes = NDArray[np.intp]
+Counts = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+# Noise is spread over marginals in proportion to cells^(2/3), which gives the least total error.
+_POWER = 2 / 3
+_SHARES_OF_ROUNDS = {1: (1.0,), 2: (0.6, 0.4), 3: (0.5, 0.3, 0.2)}
+# How many rows stand for the model when it is compared with counts, and what that comparison lacks.
+_MODEL_ROWS = 200_000
+_MODEL_ERROR = 0.4
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How a table is fitted; none of it depends on data.
+
+    Attributes:
+        rounds: How often marginals are chosen.
+        most_cells: How large the junction tree may become.
+        shares: Of the budget: columns, scores, marginals.
+        caps: How many codes a column has at each level of resolution.
+        penalty: How much an error by noise weighs against one of the model.
+        has_triples: Whether triples with the target are tried from the second round on.
+        numbers: How many marginals a round may choose.
+    """
+
+    rounds: int = 3
+    most_cells: int = 60_000
+    shares: tuple[float, float, float] = (0.2, 0.1, 0.7)
+    caps: tuple[int, ...] = (3, 6, 12, 64)
+    penalty: float = 0.7
+    has_triples: bool = True
+    numbers: tuple[int, ...] = (4, 8, 12, 16, 20, 25, 30, 40)
+
+
+FULL = Settings()
+FAST = Settings(
+    rounds=1,
+    most_cells=6_000,
+    shares=(0.25, 0.05, 0.7),
+    has_triples=False,
+    numbers=(10, 20, 30, 40),
+)
+
+
+class Counter(Protocol):
+    """What counts rows, where they are."""
+
+    def count(self, columns: Sequence[Columns], maps: Sequence[Codes] | None) -> list[Counts]:
+        """Return the counts of each of `columns`, of values or of the codes that `maps` gives them."""
+        ...
+
+
+@dataclass(frozen=True)
+class FittedColumns:
+    """The columns one by one.
+
+    Attributes:
+        total: The number of rows, from noisy counts.
+        counts: The noisy count of each value.
+        scales: The standard error of these counts.
+        frequencies: The share of each value.
+        resolutions: How coarsely each column can be seen.
+    """
+
+    total: float
+    counts: tuple[Floats, ...]
+    scales: tuple[float, ...]
+    frequencies: tuple[Floats, ...]
+    resolutions: tuple[Resolutions, ...]
+
+
+@dataclass(frozen=True)
+class SyntheticModel:
+    """A fitted table, from which rows are drawn; all of it is post-processing of noisy counts.
+
+    Attributes:
+        columns: The columns one by one.
+        table: The distribution of working values.
+        levels: The level of resolution that each column is fitted at.
+        chosen: The marginals that were measured.
+    """
+
+    columns: FittedColumns
+    table: FittedTable
+    levels: tuple[int, ...]
+    chosen: tuple[Candidate, ...]
+
+    def sample(self, count: int, chance: Generator) -> NDArray[np.int32]:
+        """Return `count` rows of values, each value as its place in its column's domain."""
+        rows = sample_rows(self.table, count, chance)
+        for place, (level, one) in enumerate(
+            zip(self.levels, self.columns.resolutions, strict=True)
+        ):
+            coarse, shares = one.of_values(level), self.columns.frequencies[place]
+            rows[:, place] = refine_column(rows[:, place], coarse, shares, chance)
+        return rows
+
+    def sample_finest(self, count: int, chance: Generator) -> NDArray[np.int32]:
+        """Return `count` rows of finest codes, to compare with counts of them."""
+        rows = sample_rows(self.table, count, chance)
+        for place, (level, one) in enumerate(
+            zip(self.levels, self.columns.resolutions, strict=True)
+        ):
+            shares = _sum_codes(self.columns.frequencies[place], one.finest)
+            rows[:, place] = refine_column(rows[:, place], one.levels[level], shares, chance)
+        return rows
+
+
+def measure_columns(
+    counter: Counter,
+    sizes: Sequence[int],
+    ordered: Sequence[bool],
+    allowance: Allowance,
+    rho: Fraction,
+    *,
+    sensitivity: int,
+    caps: Sequence[int],
+) -> FittedColumns:
+    """Return noisy counts of each column, and what follows from them without another look."""
+    shares = divide(rho, [size**_POWER for size in sizes])
+    exact = counter.count([(place,) for place in range(len(sizes))], None)
+    counts = tuple(
+        allowance.measure(one, share) for one, share in zip(exact, shares, strict=True)
+    )
+    scales = tuple(noise_scale(share, sensitivity=sensitivity) for share in shares)
+    weights = [1 / (scale**2 * size) for scale, size in zip(scales, sizes, strict=True)]
+    totals = [float(one.sum()) for one in counts]
+    total = max(1.0, sum(map(float.__mul__, totals, weights)) / sum(weights))
+    frequencies = tuple(project_on_simplex(one, total) / total for one in counts)
+    resolutions = tuple(
+        choose_resolutions(shares_of, one, scale=scale, is_ordered=is_ordered, caps=caps)
+        for shares_of, one, scale, is_ordered in zip(
+            frequencies, counts, scales, ordered, strict=True
+        )
+    )
+    return FittedColumns(total, counts, scales, frequencies, resolutions)
+
+
+def fit_model(
+    counter: Counter,
+    sizes: Sequence[int],
+    ordered: Sequence[bool],
+    allowance: Allowance,
+    *,
+    sensitivity: int,
+    target: int | None,
+    settings: Settings,
+    chance: Generator,
+) -> SyntheticModel:
+    """Return the model of a table, measured within `allowance`."""
+    budget = allowance.left
+    for_columns, for_scores, for_marginals = divide(budget, settings.shares)
+    columns = measure_columns(
+        counter,
+        sizes,
+        ordered,
+        allowance,
+        for_columns,
+        sensitivity=sensitivity,
+        caps=settings.caps,
+    )
+    run = _Rounds(counter, columns, allowance, sensitivity, target, settings, chance)
+    shares = divide(for_marginals, _SHARES_OF_ROUNDS[settings.rounds])
+    saved = Fraction(0)
+    for number, share in enumerate(shares):
+        saved = run.take(number, for_scores / settings.rounds, share + saved)
+    return run.finish()
+
+
+@dataclass
+class _Rounds:
+    """What is known after some rounds."""
+
+    counter: Counter
+    columns: FittedColumns
+    allowance: Allowance
+    sensitivity: int
+    target: int | None
+    settings: Settings
+    chance: Generator
+    chosen: list[Candidate] = field(default_factory=list[Candidate])
+    marginals: list[tuple[Floats, float]] = field(default_factory=list[tuple[Floats, float]])
+    model: SyntheticModel | None = None
+    _counted: dict[Columns, Counts] = field(default_factory=dict[Columns, Counts])
+
+    def take(self, number: int, for_scores: Fraction, for_marginals: Fraction) -> Fraction:
+        """Score, choose, measure and fit; return what was not worth spending."""
+        is_last = number == self.settings.rounds - 1
+        candidates = list_candidates(self._wanted(number), self.columns.resolutions)
+        scores, spread = self._score(candidates, for_scores)
+        new = self._choose(candidates, scores, spread, for_marginals, number)
+        if not new and not is_last:
+            return for_marginals
+        shares = divide(for_marginals, [one.cells**_POWER for one in new]) if new else []
+        for one, share in zip(new, shares, strict=True):
+            maps = [self.columns.resolutions[place].levels[one.level] for place in one.columns]
+            exact = coarsen(self._counts(one.columns), maps, one.shape)
+            noisy = self.allowance.measure(np.rint(exact).astype(np.int64).ravel(), share)
+            scale = noise_scale(share, sensitivity=self.sensitivity)
+            self.chosen.append(one)
+            self.marginals.append((noisy.reshape(one.shape), scale))
+        self.model = self._fit(250 if is_last else 120)
+        return Fraction(0)
+
+    def finish(self) -> SyntheticModel:
+        """Return the model."""
+        return self.model or self._fit(250)
+
+    def _wanted(self, number: int) -> list[Columns]:
+        count = len(self.columns.resolutions)
+        wanted = list_pairs(count)
+        if number and self.target is not None and self.settings.has_triples:
+            wanted += list_triples(count, self.target)
+        missing = [one for one in wanted if one not in self._counted]
+        maps = [one.finest for one in self.columns.resolutions]
+        for some, counts in zip(missing, self.counter.count(missing, maps), strict=True):
+            self._counted[some] = counts
+        return wanted
+
+    def _counts(self, columns: Columns) -> Counts:
+        return self._counted[columns]
+
+    def _score(
+        self, candidates: Sequence[Candidate], rho: Fraction
+    ) -> tuple[Floats, float]:
+        """Return noisy scores of the candidates, and their standard error."""
+        exact: list[int] = []
+        rows = (
+            None if self.model is None else self.model.sample_finest(_MODEL_ROWS, self.chance)
+        )
+        for columns, some in itertools.groupby(candidates, key=lambda one: one.columns):
+            differences = self._counts(columns) - self._expected(columns, rows)
+            exact += measure_misfit(some, differences, self.columns.resolutions)
+        noisy = self.allowance.measure(exact, rho, vectors=len(exact))
+        spread = noise_scale(rho, sensitivity=self.sensitivity, vectors=len(exact))
+        if rows is not None:
+            # Rows of the model differ from it by chance.
+            share = self.columns.total**2 / _MODEL_ROWS
+            noisy = noisy - [_MODEL_ERROR * math.sqrt(one.cells * share) for one in candidates]
+        return noisy, spread
+
+    def _expected(self, columns: Columns, rows: NDArray[np.int32] | None) -> Counts:
+        """Return what the model has for counts of finest codes, as whole numbers."""
+        found = self.columns
+        shape = [found.resolutions[one].sizes[-1] for one in columns]
+        if rows is None:
+            alone = [
+                _sum_codes(found.frequencies[one], found.resolutions[one].finest)
+                for one in columns
+            ]
+            product = alone[0]
+            for one in alone[1:]:
+                product = np.multiply.outer(product, one)
+            return np.rint(found.total * product).astype(np.int64)
+        codes = np.zeros(len(rows), np.int64)
+        for one, size in zip(columns, shape, strict=True):
+            codes = codes * size + rows[:, one]
+        counts = np.bincount(codes, minlength=math.prod(shape)).reshape(shape)
+        return np.rint(counts * (found.total / len(rows))).astype(np.int64)
+
+    def _choose(
+        self,
+        candidates: Sequence[Candidate],
+        scores: Floats,
+        spread: float,
+        rho: Fraction,
+        number: int,
+    ) -> list[Candidate]:
+        settings = self.settings
+        scale_of = [
+            noise_scale(rho / count, sensitivity=self.sensitivity) for count in settings.numbers
+        ]
+        places, reckoned = choose_candidates(
+            candidates,
+            scores,
+            spread=spread,
+            numbers=settings.numbers,
+            scale_of=scale_of,
+            penalty=settings.penalty,
+        )
+        if self.target is not None and number == 0:
+            most = reckoned + len(self.columns.resolutions)
+            forced = choose_target_pairs(
+                candidates,
+                scores,
+                target=self.target,
+                known={candidates[place].columns for place in places},
+                scale=noise_scale(rho / most, sensitivity=self.sensitivity),
+                penalty=settings.penalty,
+            )
+            places = [*places[:1], *forced, *places[1:]]
+        return fit_into_tree(
+            (candidates[place] for place in places),
+            self.chosen,
+            self.columns.resolutions,
+            most_cells=int(settings.most_cells * (0.5 + 0.5 * (number + 1) / settings.rounds)),
+            most=max(settings.numbers),
+        )
+
+    def _fit(self, iterations: int) -> SyntheticModel:
+        found = self.columns
+        levels = working_levels(self.chosen, len(found.resolutions))
+        marginals: list[Marginal] = []
+        for place, (level, one) in enumerate(zip(levels, found.resolutions, strict=True)):
+            codes, size = one.of_values(level), one.sizes[level]
+            counts = np.bincount(codes, found.counts[place], minlength=size)
+            scale = found.scales[place] * math.sqrt(len(codes) / size)
+            marginals.append(Marginal((place,), (np.arange(size),), counts, scale))
+        for one, (counts, scale) in zip(self.chosen, self.marginals, strict=True):
+            maps = tuple(
+                found.resolutions[place].onto(levels[place], one.level) for place in one.columns
+            )
+            marginals.append(Marginal(one.columns, maps, counts, scale))
+        sizes = [one.sizes[level] for one, level in zip(found.resolutions, levels, strict=True)]
+        table = fit_table(sizes, marginals, total=found.total, iterations=iterations)
+        return SyntheticModel(found, table, tuple(levels), tuple(self.chosen))
+
+
+def _sum_codes(shares: Floats, codes: Codes) -> Floats:
+    return np.bincount(codes, shares, minlength=int(codes.max()) + 1)
