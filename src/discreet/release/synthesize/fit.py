@@ -1,8 +1,9 @@
 """The table of greatest entropy that agrees with noisy marginals, within their noise.
 
 Minimizes, over all distributions p of N rows, the misfit to each noisy marginal minus the entropy. Its
-dual is smooth and without constraints: for multipliers λ, N·log Z(λ) − λ·y + ½·weight·Σ σ·λ². The table
-is then e^(Σ λ) over the cells, which a junction tree holds and L-BFGS finds.
+dual is smooth and without constraints: for multipliers m of the noisy counts y with standard errors s, it
+is N log Z(m) - m y + weight / 2 (sum of s m²). Z adds up e^(sum of m) over all cells: the table itself,
+which a junction tree holds and L-BFGS finds.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from discreet.release.synthesize.junction_tree import (
 WEIGHT = 0.3
 ITERATIONS = 250
 _MEMORY = 12
-_TOLERANCE = 1e-7
+TOLERANCE = 1e-7
 
 Codes = NDArray[np.intp]
 Floats = NDArray[np.float64]
@@ -77,6 +78,7 @@ def fit_table(
     impossible: Iterable[tuple[Columns, NDArray[np.bool_]]] = (),
     start: Sequence[Floats] = (),
     iterations: int = ITERATIONS,
+    tolerance: float = TOLERANCE,
 ) -> FittedTable:
     """Return the table of greatest entropy that fits `marginals`.
 
@@ -87,6 +89,7 @@ def fit_table(
         impossible: Columns, and which combinations of their working values cannot occur.
         start: Multipliers of an earlier fit, for the first of `marginals`.
         iterations: How many steps to take at most.
+        tolerance: The relative gain of a step at which the fit ends.
     """
     ruled = list(impossible)
     edges = pairs_of([*(one.columns for one in marginals), *(columns for columns, _ in ruled)])
@@ -97,7 +100,7 @@ def fit_table(
         problem.starting_point(start),
         jac=True,
         method="L-BFGS-B",
-        options={"maxiter": iterations, "maxcor": _MEMORY, "ftol": _TOLERANCE},
+        options={"maxiter": iterations, "maxcor": _MEMORY, "ftol": tolerance},
     )
     multipliers = np.asarray(found.x, float) * problem.steps
     beliefs, _ = tree.normalize(problem.potentials(multipliers))
@@ -158,8 +161,7 @@ class _DualProblem:
         ends = np.cumsum([one.counts.size for one in self.marginals])[:-1]
         parts = np.split(multipliers, ends)
         return [
-            part.reshape(one.counts.shape)
-            for part, one in zip(parts, self.marginals, strict=True)
+            part.reshape(one.counts.shape) for part, one in zip(parts, self.marginals, strict=True)
         ]
 
     def potentials(self, multipliers: Floats) -> Potentials:

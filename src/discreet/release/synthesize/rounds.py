@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Protocol
 
@@ -32,7 +32,7 @@ from discreet.release.synthesize.resolutions import (
     project_on_simplex,
 )
 from discreet.release.synthesize.sample import refine_column, sample_rows
-from discreet.release.synthesize.spending import Allowance, divide, noise_scale
+from discreet.release.synthesize.spending import Allowance, divide
 
 Codes = NDArray[np.intp]
 Counts = NDArray[np.int64]
@@ -44,6 +44,12 @@ _SHARES_OF_ROUNDS = {1: (1.0,), 2: (0.6, 0.4), 3: (0.5, 0.3, 0.2)}
 # How many rows stand for the model when it is compared with counts, and what that comparison lacks.
 _MODEL_ROWS = 200_000
 _MODEL_ERROR = 0.4
+# The mean of |x| of a standard Gaussian x, rounded.
+_MEAN_ERROR = 0.8
+# From this error of single columns on: the shares of columns, scores, marginals in what is left, and the penalty.
+_NOISY = 0.02
+_NOISY_SHARES = (0.5, 0.125, 0.375)
+_CAUTIOUS = 1.2
 
 
 @dataclass(frozen=True)
@@ -105,6 +111,12 @@ class FittedColumns:
     frequencies: tuple[Floats, ...]
     resolutions: tuple[Resolutions, ...]
 
+    @property
+    def expected_error(self) -> float:
+        """The share of rows that noise puts at a wrong value of a column, on average over columns."""
+        errors = [scale * len(one) for scale, one in zip(self.scales, self.counts, strict=True)]
+        return _MEAN_ERROR * sum(errors) / (2 * self.total * len(errors))
+
 
 @dataclass(frozen=True)
 class SyntheticModel:
@@ -143,65 +155,85 @@ class SyntheticModel:
         return rows
 
 
-def measure_columns(
-    counter: Counter,
-    sizes: Sequence[int],
-    ordered: Sequence[bool],
-    allowance: Allowance,
-    rho: Fraction,
-    *,
-    sensitivity: int,
-    caps: Sequence[int],
-) -> FittedColumns:
-    """Return noisy counts of each column, and what follows from them without another look."""
-    shares = divide(rho, [size**_POWER for size in sizes])
-    exact = counter.count([(place,) for place in range(len(sizes))], None)
-    counts = tuple(
-        allowance.measure(one, share) for one, share in zip(exact, shares, strict=True)
-    )
-    scales = tuple(noise_scale(share, sensitivity=sensitivity) for share in shares)
-    weights = [1 / (scale**2 * size) for scale, size in zip(scales, sizes, strict=True)]
-    totals = [float(one.sum()) for one in counts]
-    total = max(1.0, sum(map(float.__mul__, totals, weights)) / sum(weights))
-    frequencies = tuple(project_on_simplex(one, total) / total for one in counts)
-    resolutions = tuple(
-        choose_resolutions(shares_of, one, scale=scale, is_ordered=is_ordered, caps=caps)
-        for shares_of, one, scale, is_ordered in zip(
-            frequencies, counts, scales, ordered, strict=True
-        )
-    )
-    return FittedColumns(total, counts, scales, frequencies, resolutions)
-
-
 def fit_model(
     counter: Counter,
     sizes: Sequence[int],
     ordered: Sequence[bool],
     allowance: Allowance,
     *,
-    sensitivity: int,
     target: int | None,
     settings: Settings,
     chance: Generator,
 ) -> SyntheticModel:
-    """Return the model of a table, measured within `allowance`."""
-    budget = allowance.left
-    for_columns, for_scores, for_marginals = divide(budget, settings.shares)
-    columns = measure_columns(
-        counter,
-        sizes,
-        ordered,
-        allowance,
-        for_columns,
-        sensitivity=sensitivity,
-        caps=settings.caps,
-    )
-    run = _Rounds(counter, columns, allowance, sensitivity, target, settings, chance)
-    shares = divide(for_marginals, _SHARES_OF_ROUNDS[settings.rounds])
+    """Return the model of a table, measured within `allowance`.
+
+    Where noise would hide even single columns, more is spent on them, and marginals are chosen once
+    and with caution: what decides it is the noisy counts of the columns.
+
+    Args:
+        counter: What counts rows.
+        sizes: How many values each column has.
+        ordered: Whether neighboring values of a column belong together.
+        allowance: What may be spent; all of it.
+        target: The column that others are to predict.
+        settings: How it is fitted.
+        chance: Randomness that needs no protection: which rows of the model are compared.
+    """
+    for_columns, for_scores, for_marginals = divide(allowance.left, settings.shares)
+    exact = counter.count([(place,) for place in range(len(sizes))], None)
+    looks = [_look_at_columns(exact, sizes, allowance, for_columns)]
+    columns = _combine_looks(looks, ordered, settings.caps)
+    if columns.expected_error > _NOISY:
+        settings = replace(settings, rounds=1, penalty=_CAUTIOUS, has_triples=False)
+        more, for_scores, for_marginals = divide(allowance.left, _NOISY_SHARES)
+        looks.append(_look_at_columns(exact, sizes, allowance, more))
+        columns = _combine_looks(looks, ordered, settings.caps)
+    run = _Rounds(counter, columns, allowance, target, settings, chance)
     saved = Fraction(0)
-    for number, share in enumerate(shares):
+    for number, share in enumerate(divide(for_marginals, _SHARES_OF_ROUNDS[settings.rounds])):
         saved = run.take(number, for_scores / settings.rounds, share + saved)
     return run.finish()
+
+
+@dataclass(frozen=True)
+class _Look:
+    """Noisy counts of each column, and their standard errors."""
+
+    counts: tuple[Floats, ...]
+    scales: tuple[float, ...]
+
+
+def _look_at_columns(
+    exact: Sequence[Counts], sizes: Sequence[int], allowance: Allowance, rho: Fraction
+) -> _Look:
+    shares = divide(rho, [size**_POWER for size in sizes])
+    counts = [allowance.measure(one, share) for one, share in zip(exact, shares, strict=True)]
+    return _Look(tuple(counts), tuple(allowance.scale(share) for share in shares))
+
+
+def _combine_looks(
+    looks: Sequence[_Look], ordered: Sequence[bool], caps: Sequence[int]
+) -> FittedColumns:
+    """Return what follows from the noisy counts, each look weighted by its precision."""
+    counts: list[Floats] = []
+    scales: list[float] = []
+    for place in range(len(ordered)):
+        precisions = [1 / look.scales[place] ** 2 for look in looks]
+        weighted = [
+            look.counts[place] * precision
+            for look, precision in zip(looks, precisions, strict=True)
+        ]
+        counts.append(np.sum(weighted, axis=0) / sum(precisions))
+        scales.append(1 / math.sqrt(sum(precisions)))
+    weights = [1 / (scale**2 * len(one)) for scale, one in zip(scales, counts, strict=True)]
+    totals = sum(float(one.sum()) * weight for one, weight in zip(counts, weights, strict=True))
+    total = max(1.0, totals / sum(weights))
+    frequencies = [project_on_simplex(one, total) / total for one in counts]
+    resolutions = tuple(
+        choose_resolutions(shares, one, scale=scale, is_ordered=is_ordered, caps=caps)
+        for shares, one, scale, is_ordered in zip(frequencies, counts, scales, ordered, strict=True)
+    )
+    return FittedColumns(total, tuple(counts), tuple(scales), tuple(frequencies), resolutions)
 
 
 @dataclass
@@ -211,7 +243,6 @@ class _Rounds:
     counter: Counter
     columns: FittedColumns
     allowance: Allowance
-    sensitivity: int
     target: int | None
     settings: Settings
     chance: Generator
@@ -233,7 +264,7 @@ class _Rounds:
             maps = [self.columns.resolutions[place].levels[one.level] for place in one.columns]
             exact = coarsen(self._counts(one.columns), maps, one.shape)
             noisy = self.allowance.measure(np.rint(exact).astype(np.int64).ravel(), share)
-            scale = noise_scale(share, sensitivity=self.sensitivity)
+            scale = self.allowance.scale(share)
             self.chosen.append(one)
             self.marginals.append((noisy.reshape(one.shape), scale))
         self.model = self._fit(250 if is_last else 120)
@@ -257,19 +288,15 @@ class _Rounds:
     def _counts(self, columns: Columns) -> Counts:
         return self._counted[columns]
 
-    def _score(
-        self, candidates: Sequence[Candidate], rho: Fraction
-    ) -> tuple[Floats, float]:
+    def _score(self, candidates: Sequence[Candidate], rho: Fraction) -> tuple[Floats, float]:
         """Return noisy scores of the candidates, and their standard error."""
         exact: list[int] = []
-        rows = (
-            None if self.model is None else self.model.sample_finest(_MODEL_ROWS, self.chance)
-        )
+        rows = None if self.model is None else self.model.sample_finest(_MODEL_ROWS, self.chance)
         for columns, some in itertools.groupby(candidates, key=lambda one: one.columns):
             differences = self._counts(columns) - self._expected(columns, rows)
             exact += measure_misfit(some, differences, self.columns.resolutions)
         noisy = self.allowance.measure(exact, rho, vectors=len(exact))
-        spread = noise_scale(rho, sensitivity=self.sensitivity, vectors=len(exact))
+        spread = self.allowance.scale(rho, vectors=len(exact))
         if rows is not None:
             # Rows of the model differ from it by chance.
             share = self.columns.total**2 / _MODEL_ROWS
@@ -282,8 +309,7 @@ class _Rounds:
         shape = [found.resolutions[one].sizes[-1] for one in columns]
         if rows is None:
             alone = [
-                _sum_codes(found.frequencies[one], found.resolutions[one].finest)
-                for one in columns
+                _sum_codes(found.frequencies[one], found.resolutions[one].finest) for one in columns
             ]
             product = alone[0]
             for one in alone[1:]:
@@ -304,9 +330,7 @@ class _Rounds:
         number: int,
     ) -> list[Candidate]:
         settings = self.settings
-        scale_of = [
-            noise_scale(rho / count, sensitivity=self.sensitivity) for count in settings.numbers
-        ]
+        scale_of = [self.allowance.scale(rho / count) for count in settings.numbers]
         places, reckoned = choose_candidates(
             candidates,
             scores,
@@ -322,7 +346,7 @@ class _Rounds:
                 scores,
                 target=self.target,
                 known={candidates[place].columns for place in places},
-                scale=noise_scale(rho / most, sensitivity=self.sensitivity),
+                scale=self.allowance.scale(rho / most),
                 penalty=settings.penalty,
             )
             places = [*places[:1], *forced, *places[1:]]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
@@ -9,7 +10,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.dp.accounting.pricing import price
 from discreet.dp.event import Event
 from discreet.dp.mechanisms.gaussian import gaussian_noisy_vector
 from discreet.dp.noise import Noise
@@ -43,6 +43,10 @@ class Allowance:
         """What can still be spent."""
         return self._rho - self._spent
 
+    def scale(self, rho: Fraction, *, vectors: int = 1) -> float:
+        """Return the standard error of a count that costs `rho`."""
+        return math.sqrt(vectors * self._sensitivity**2 / (2 * rho))
+
     def measure(
         self, counts: Sequence[int] | NDArray[Any], rho: Fraction, *, vectors: int = 1
     ) -> NDArray[np.float64]:
@@ -62,16 +66,9 @@ class Allowance:
         noisy, event = gaussian_noisy_vector(
             counts, rho=rho, squared_sensitivity=squared, noise=self._noise
         )
-        paid = price(event).rho
-        assert paid is not None and paid <= rho
         self._spent += rho
         self.events.append(event)
         return np.asarray(noisy, float)
-
-
-def noise_scale(rho: Fraction, *, sensitivity: int, vectors: int = 1) -> float:
-    """Return the standard error of a count that costs `rho`."""
-    return float(vectors * sensitivity**2 / (2 * rho)) ** 0.5
 
 
 def divide(amount: Fraction, weights: Sequence[float]) -> list[Fraction]:
