@@ -364,7 +364,7 @@ class _Rounds:
         marginals: list[Marginal] = []
         for place, (level, one) in enumerate(zip(levels, found.resolutions, strict=True)):
             codes, size = one.of_values(level), one.sizes[level]
-            counts = np.bincount(codes, found.counts[place], minlength=size)
+            counts = coarsen(found.counts[place], [codes], [size])
             scale = found.scales[place] * math.sqrt(len(codes) / size)
             marginals.append(Marginal((place,), (np.arange(size),), counts, scale))
         for one, (counts, scale) in zip(self.chosen, self.marginals, strict=True):
@@ -378,4 +378,4 @@ class _Rounds:
 
 
 def _sum_codes(shares: Floats, codes: Codes) -> Floats:
-    return np.bincount(codes, shares, minlength=int(codes.max()) + 1)
+    return coarsen(shares, [codes], [int(codes.max()) + 1])
