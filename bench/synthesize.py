@@ -22,7 +22,7 @@ import numpy as np
 
 from discreet.dp.accounting.conversion import rho_of_epsilon
 from discreet.release.synthesize.rounds import FAST, FULL, fit_model
-from discreet.release.synthesize.spending import Allowance
+from discreet.release.synthesize.spending import SynthesisBudget
 
 SHARED = Path(os.environ.get("DISCREET_SHARED", "../shared")).resolve()
 SETTINGS = {"full": FULL, "fast": FAST}
@@ -61,7 +61,7 @@ def synthesize(train: Any, sizes: list[int], ordered: list[bool], name: str, eps
         ArrayCounter(train.to_numpy(), sizes),
         sizes,
         ordered,
-        Allowance(rho, sensitivity=1),
+        SynthesisBudget(rho, sensitivity=1),
         target=list(train.columns).index(TARGET),
         settings=SETTINGS[name],
         chance=chance,

@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize
 
 from discreet.errors import InvalidBudget
-from discreet.release.synthesize.fit import WEIGHT, Marginal, coarsen, fit_table
+from discreet.release.synthesize.fit import WEIGHT, NoisyMarginal, fit_maximum_entropy, sum_coarse
 from discreet.release.synthesize.junction_tree import build_tree, pairs_of, triangulate
 from discreet.release.synthesize.resolutions import choose_resolutions, project_on_simplex
 from discreet.release.synthesize.sample import draw_systematically, sample_rows
-from discreet.release.synthesize.spending import Allowance, divide
+from discreet.release.synthesize.spending import SynthesisBudget, divide_budget
 
 
 def brute_force(sizes, marginals, total):
@@ -69,7 +69,7 @@ def measured_tables(draw):
         shape = [int(codes.max()) + 1 for codes in maps]
         counts = [draw(st.integers(-20, 200)) for _ in range(math.prod(shape))]
         marginals.append(
-            Marginal(some, tuple(maps), np.array(counts, float).reshape(shape), scale=3.0)
+            NoisyMarginal(some, tuple(maps), np.array(counts, float).reshape(shape), scale=3.0)
         )
     return sizes, marginals
 
@@ -77,7 +77,7 @@ def measured_tables(draw):
 @given(measured_tables())
 def test_the_junction_tree_fits_what_brute_force_fits(case):
     sizes, marginals = case
-    fitted = fit_table(sizes, marginals, total=300.0, iterations=3000, tolerance=1e-13)
+    fitted = fit_maximum_entropy(sizes, marginals, total=300.0, iterations=3000, tolerance=1e-13)
     expected = brute_force(sizes, marginals, 300.0)
     for one in marginals:
         others = tuple(axis for axis in range(len(sizes)) if axis not in one.columns)
@@ -87,10 +87,10 @@ def test_the_junction_tree_fits_what_brute_force_fits(case):
 def test_impossible_combinations_have_no_chance_and_no_row():
     forbidden = np.array([[False, True], [False, False]])
     marginals = [
-        Marginal((0,), (np.arange(2),), np.array([50.0, 50.0]), 1.0),
-        Marginal((1,), (np.arange(2),), np.array([30.0, 70.0]), 1.0),
+        NoisyMarginal((0,), (np.arange(2),), np.array([50.0, 50.0]), 1.0),
+        NoisyMarginal((1,), (np.arange(2),), np.array([30.0, 70.0]), 1.0),
     ]
-    fitted = fit_table([2, 2], marginals, total=100, impossible=[((0, 1), forbidden)])
+    fitted = fit_maximum_entropy([2, 2], marginals, total=100, impossible=[((0, 1), forbidden)])
     assert fitted.marginal((0, 1))[0, 1] == 0
     rows = sample_rows(fitted, 1000, np.random.default_rng(1))
     assert not ((rows[:, 0] == 0) & (rows[:, 1] == 1)).any()
@@ -138,12 +138,12 @@ def test_resolutions_are_nested_and_within_their_caps(counts, is_ordered, caps):
 
 def test_counts_are_coarsened_along_each_axis():
     counts = np.arange(12).reshape(3, 4)
-    coarse = coarsen(counts, [np.array([0, 0, 1]), np.array([0, 1, 1, 1])], [2, 2])
+    coarse = sum_coarse(counts, [np.array([0, 0, 1]), np.array([0, 1, 1, 1])], [2, 2])
     assert coarse.tolist() == [[4, 24], [8, 30]]
 
 
 def test_an_allowance_is_never_overdrawn():
-    allowance = Allowance(Fraction(1, 10), sensitivity=1)
+    allowance = SynthesisBudget(Fraction(1, 10), sensitivity=1)
     allowance.measure([1, 2, 3], Fraction(1, 20))
     with pytest.raises(InvalidBudget):
         allowance.measure([1], Fraction(3, 50))
@@ -152,4 +152,4 @@ def test_an_allowance_is_never_overdrawn():
 
 @given(st.lists(st.floats(0.001, 1000), min_size=1, max_size=50))
 def test_shares_never_add_up_to_more_than_the_whole(weights):
-    assert sum(divide(Fraction(1, 7), weights)) <= Fraction(1, 7)
+    assert sum(divide_budget(Fraction(1, 7), weights)) <= Fraction(1, 7)

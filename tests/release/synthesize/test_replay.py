@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from discreet.release.synthesize.rounds import FAST, FULL, fit_model
-from discreet.release.synthesize.spending import Allowance
+from discreet.release.synthesize.spending import SynthesisBudget
 
 SIZES = [4, 5, 9, 2]
 ORDERED = [False, False, True, False]
@@ -32,7 +32,7 @@ class ArrayCounter:
         return found
 
 
-class ReplayedAllowance(Allowance):
+class ReplayedBudget(SynthesisBudget):
     """Returns what was released before, and adds up what the difference costs."""
 
     def __init__(self, rho, released):
@@ -50,7 +50,7 @@ class ReplayedAllowance(Allowance):
         return released
 
 
-class RecordedAllowance(Allowance):
+class RecordedBudget(SynthesisBudget):
     """Keeps what was counted and released."""
 
     def __init__(self, rho):
@@ -88,19 +88,19 @@ def run(rows, allowance, settings):
 @pytest.mark.parametrize("count", [40, 3000], ids=["few rows", "many rows"])
 def test_one_person_costs_at_most_what_was_reserved(settings, person, count):
     rows = make_rows(count)
-    recorded = RecordedAllowance(RHO)
+    recorded = RecordedBudget(RHO)
     run(rows, recorded, settings)
-    replayed = ReplayedAllowance(RHO, recorded.kept)
+    replayed = ReplayedBudget(RHO, recorded.kept)
     run(np.vstack([rows, [person]]), replayed, settings)
     assert 0 < replayed.cost <= RHO
-    twice = ReplayedAllowance(RHO, recorded.kept)
+    twice = ReplayedBudget(RHO, recorded.kept)
     run(np.vstack([rows, [person], [person]]), twice, settings)
     assert twice.cost > RHO  # the check can fail
 
 
 def test_a_model_that_says_little_is_fitted_when_nothing_is_worth_its_noise():
     rows = make_rows(30)
-    model = run(rows, Allowance(Fraction(1, 10_000), sensitivity=1), FULL)
+    model = run(rows, SynthesisBudget(Fraction(1, 10_000), sensitivity=1), FULL)
     drawn = model.sample(50, np.random.default_rng(1))
     assert drawn.shape == (50, 4)
     assert (drawn >= 0).all()

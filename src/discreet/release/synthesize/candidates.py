@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.release.synthesize.fit import coarsen
+from discreet.release.synthesize.fit import sum_coarse
 from discreet.release.synthesize.junction_tree import Columns, count_cells, pairs_of, triangulate
 from discreet.release.synthesize.resolutions import Resolutions
 
@@ -72,7 +72,7 @@ def measure_misfit(
     scores: list[int] = []
     for one in candidates:
         maps = [levels[column].levels[one.level] for column in one.columns]
-        scores.append(int(np.abs(coarsen(differences, maps, one.shape)).sum()))
+        scores.append(int(np.abs(sum_coarse(differences, maps, one.shape)).sum()))
     return scores
 
 

@@ -34,7 +34,7 @@ Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class Marginal:
+class NoisyMarginal:
     """Noisy counts of some columns, each at some resolution.
 
     Attributes:
@@ -70,9 +70,9 @@ class FittedTable:
         return self.beliefs[place].sum(axis=self.tree.other_axes(place, columns))
 
 
-def fit_table(
+def fit_maximum_entropy(
     sizes: Sequence[int],
-    marginals: Sequence[Marginal],
+    marginals: Sequence[NoisyMarginal],
     *,
     total: float,
     impossible: Iterable[tuple[Columns, NDArray[np.bool_]]] = (),
@@ -107,11 +107,11 @@ def fit_table(
     return FittedTable(tree, beliefs, tuple(problem.split(multipliers)))
 
 
-def coarsen(counts: NDArray[np.generic], maps: Sequence[Codes], shape: Sequence[int]) -> Floats:
+def sum_coarse(counts: NDArray[np.generic], maps: Sequence[Codes], shape: Sequence[int]) -> Floats:
     """Return counts of coarse values: for each axis, `maps` has the coarse value of each value.
 
     >>> import numpy as np
-    >>> coarsen(np.array([1, 2, 4]), [np.array([0, 0, 1])], [2])
+    >>> sum_coarse(np.array([1, 2, 4]), [np.array([0, 0, 1])], [2])
     array([3., 4.])
     """
     result = np.asarray(counts, float)
@@ -130,7 +130,7 @@ class _DualProblem:
     def __init__(
         self,
         tree: JunctionTree,
-        marginals: Sequence[Marginal],
+        marginals: Sequence[NoisyMarginal],
         total: float,
         impossible: Sequence[tuple[Columns, NDArray[np.bool_]]],
     ) -> None:
@@ -180,7 +180,7 @@ class _DualProblem:
         beliefs, logarithm = self.tree.normalize(self.potentials(multipliers))
         expected = np.concatenate(
             [
-                coarsen(
+                sum_coarse(
                     beliefs[place].sum(axis=self.tree.other_axes(place, one.columns)),
                     one.maps,
                     one.counts.shape,

@@ -50,7 +50,7 @@ def count_cells(cliques: Iterable[Columns], sizes: Sequence[int]) -> int:
     >>> count_cells([(0, 1), (1, 2)], [2, 3, 4])
     18
     """
-    return sum(_product(sizes[column] for column in clique) for clique in cliques)
+    return sum(_multiply_sizes(sizes[column] for column in clique) for clique in cliques)
 
 
 @dataclass(frozen=True)
@@ -86,7 +86,7 @@ class JunctionTree:
         """Return the smallest clique that has all of `columns`."""
         wanted = set(columns)
         fitting = [place for place, clique in enumerate(self.cliques) if wanted <= set(clique)]
-        return min(fitting, key=lambda place: _product(self.shapes[place]))
+        return min(fitting, key=lambda place: _multiply_sizes(self.shapes[place]))
 
     def other_axes(self, place: int, columns: Iterable[int]) -> Columns:
         """Return the axes of a clique that belong to other columns than `columns`."""
@@ -103,46 +103,46 @@ class JunctionTree:
 
         Messages go up the tree and down again, so that neighboring beliefs agree.
         """
-        beliefs, logarithm = _exponentiate(potentials)
+        beliefs, logarithm = _exponentiate_potentials(potentials)
         messages: dict[int, NDArray[np.float64]] = {}
         for place in reversed(self.order[1:]):
-            message = beliefs[place].sum(axis=self._dropped[place])
+            message = beliefs[place].sum(axis=self._axes_dropped[place])
             largest = float(message.max())
             logarithm += float(np.log(largest))
             messages[place] = message / largest
-            beliefs[self.parents[place]] *= messages[place].reshape(self._upward[place])
+            beliefs[self.parents[place]] *= messages[place].reshape(self._shapes_upward[place])
         root = beliefs[self.order[0]]
         total = float(root.sum())
         root /= total
         for place in self.order[1:]:
-            above = beliefs[self.parents[place]].sum(axis=self._dropped_above[place])
+            above = beliefs[self.parents[place]].sum(axis=self._axes_dropped_above[place])
             with np.errstate(divide="ignore", invalid="ignore"):
                 ratio = np.where(messages[place] > 0, above / messages[place], 0.0)
-            beliefs[place] *= ratio.reshape(self._downward[place])
+            beliefs[place] *= ratio.reshape(self._shapes_downward[place])
             beliefs[place] /= beliefs[place].sum()
         return beliefs, logarithm + float(np.log(total))
 
     @cached_property
-    def _dropped(self) -> tuple[Columns, ...]:
+    def _axes_dropped(self) -> tuple[Columns, ...]:
         places = range(len(self.cliques))
         return tuple(self.other_axes(place, self.separators[place]) for place in places)
 
     @cached_property
-    def _dropped_above(self) -> tuple[Columns, ...]:
+    def _axes_dropped_above(self) -> tuple[Columns, ...]:
         return tuple(
             self.other_axes(parent, shared) if parent >= 0 else ()
             for parent, shared in zip(self.parents, self.separators, strict=True)
         )
 
     @cached_property
-    def _upward(self) -> tuple[tuple[int, ...], ...]:
+    def _shapes_upward(self) -> tuple[tuple[int, ...], ...]:
         return tuple(
             self.broadcast_shape(parent, shared) if parent >= 0 else ()
             for parent, shared in zip(self.parents, self.separators, strict=True)
         )
 
     @cached_property
-    def _downward(self) -> tuple[tuple[int, ...], ...]:
+    def _shapes_downward(self) -> tuple[tuple[int, ...], ...]:
         places = range(len(self.cliques))
         return tuple(self.broadcast_shape(place, self.separators[place]) for place in places)
 
@@ -176,7 +176,7 @@ def pairs_of(columns: Iterable[Columns]) -> set[tuple[int, int]]:
     return {pair for some in columns for pair in itertools.combinations(sorted(some), 2)}
 
 
-def _exponentiate(potentials: Potentials) -> tuple[Potentials, float]:
+def _exponentiate_potentials(potentials: Potentials) -> tuple[Potentials, float]:
     beliefs: Potentials = []
     logarithm = 0.0
     for potential in potentials:
@@ -187,10 +187,10 @@ def _exponentiate(potentials: Potentials) -> tuple[Potentials, float]:
 
 
 def _clique_cells(column: int, neighbors: list[set[int]], sizes: Sequence[int]) -> int:
-    return _product(sizes[one] for one in {*neighbors[column], column})
+    return _multiply_sizes(sizes[one] for one in {*neighbors[column], column})
 
 
-def _product(sizes: Iterable[int]) -> int:
+def _multiply_sizes(sizes: Iterable[int]) -> int:
     result = 1
     for size in sizes:
         result *= size

@@ -24,7 +24,12 @@ from discreet.release.synthesize.candidates import (
     measure_misfit,
     working_levels,
 )
-from discreet.release.synthesize.fit import FittedTable, Marginal, coarsen, fit_table
+from discreet.release.synthesize.fit import (
+    FittedTable,
+    NoisyMarginal,
+    fit_maximum_entropy,
+    sum_coarse,
+)
 from discreet.release.synthesize.junction_tree import Columns
 from discreet.release.synthesize.resolutions import (
     Resolutions,
@@ -32,7 +37,7 @@ from discreet.release.synthesize.resolutions import (
     project_on_simplex,
 )
 from discreet.release.synthesize.sample import refine_column, sample_rows
-from discreet.release.synthesize.spending import Allowance, divide
+from discreet.release.synthesize.spending import SynthesisBudget, divide_budget
 
 Codes = NDArray[np.intp]
 Counts = NDArray[np.int64]
@@ -53,7 +58,7 @@ _CAUTIOUS = 1.2
 
 
 @dataclass(frozen=True)
-class Settings:
+class FitSettings:
     """How a table is fitted; none of it depends on data.
 
     Attributes:
@@ -75,8 +80,8 @@ class Settings:
     numbers: tuple[int, ...] = (4, 8, 12, 16, 20, 25, 30, 40)
 
 
-FULL = Settings()
-FAST = Settings(
+FULL = FitSettings()
+FAST = FitSettings(
     rounds=1,
     most_cells=6_000,
     shares=(0.25, 0.05, 0.7),
@@ -159,10 +164,10 @@ def fit_model(
     counter: Counter,
     sizes: Sequence[int],
     ordered: Sequence[bool],
-    allowance: Allowance,
+    allowance: SynthesisBudget,
     *,
     target: int | None,
-    settings: Settings,
+    settings: FitSettings,
     chance: Generator,
 ) -> SyntheticModel:
     """Return the model of a table, measured within `allowance`.
@@ -179,18 +184,20 @@ def fit_model(
         settings: How it is fitted.
         chance: Randomness that needs no protection: which rows of the model are compared.
     """
-    for_columns, for_scores, for_marginals = divide(allowance.left, settings.shares)
+    for_columns, for_scores, for_marginals = divide_budget(allowance.left, settings.shares)
     exact = counter.count([(place,) for place in range(len(sizes))], None)
     looks = [_look_at_columns(exact, sizes, allowance, for_columns)]
     columns = _combine_looks(looks, ordered, settings.caps)
     if columns.expected_error > _NOISY:
         settings = replace(settings, rounds=1, penalty=_CAUTIOUS, has_triples=False)
-        more, for_scores, for_marginals = divide(allowance.left, _NOISY_SHARES)
+        more, for_scores, for_marginals = divide_budget(allowance.left, _NOISY_SHARES)
         looks.append(_look_at_columns(exact, sizes, allowance, more))
         columns = _combine_looks(looks, ordered, settings.caps)
     run = _Rounds(counter, columns, allowance, target, settings, chance)
     saved = Fraction(0)
-    for number, share in enumerate(divide(for_marginals, _SHARES_OF_ROUNDS[settings.rounds])):
+    for number, share in enumerate(
+        divide_budget(for_marginals, _SHARES_OF_ROUNDS[settings.rounds])
+    ):
         saved = run.take(number, for_scores / settings.rounds, share + saved)
     return run.finish()
 
@@ -204,9 +211,9 @@ class _Look:
 
 
 def _look_at_columns(
-    exact: Sequence[Counts], sizes: Sequence[int], allowance: Allowance, rho: Fraction
+    exact: Sequence[Counts], sizes: Sequence[int], allowance: SynthesisBudget, rho: Fraction
 ) -> _Look:
-    shares = divide(rho, [size**_POWER for size in sizes])
+    shares = divide_budget(rho, [size**_POWER for size in sizes])
     counts = [allowance.measure(one, share) for one, share in zip(exact, shares, strict=True)]
     return _Look(tuple(counts), tuple(allowance.scale(share) for share in shares))
 
@@ -242,9 +249,9 @@ class _Rounds:
 
     counter: Counter
     columns: FittedColumns
-    allowance: Allowance
+    allowance: SynthesisBudget
     target: int | None
-    settings: Settings
+    settings: FitSettings
     chance: Generator
     chosen: list[Candidate] = field(default_factory=list[Candidate])
     marginals: list[tuple[Floats, float]] = field(default_factory=list[tuple[Floats, float]])
@@ -254,27 +261,27 @@ class _Rounds:
     def take(self, number: int, for_scores: Fraction, for_marginals: Fraction) -> Fraction:
         """Score, choose, measure and fit; return what was not worth spending."""
         is_last = number == self.settings.rounds - 1
-        candidates = list_candidates(self._wanted(number), self.columns.resolutions)
-        scores, spread = self._score(candidates, for_scores)
-        new = self._choose(candidates, scores, spread, for_marginals, number)
+        candidates = list_candidates(self._wanted_columns(number), self.columns.resolutions)
+        scores, spread = self._score_candidates(candidates, for_scores)
+        new = self._choose_marginals(candidates, scores, spread, for_marginals, number)
         if not new and not is_last:
             return for_marginals
-        shares = divide(for_marginals, [one.cells**_POWER for one in new]) if new else []
+        shares = divide_budget(for_marginals, [one.cells**_POWER for one in new]) if new else []
         for one, share in zip(new, shares, strict=True):
             maps = [self.columns.resolutions[place].levels[one.level] for place in one.columns]
-            exact = coarsen(self._counts(one.columns), maps, one.shape)
+            exact = sum_coarse(self._finest_counts(one.columns), maps, one.shape)
             noisy = self.allowance.measure(np.rint(exact).astype(np.int64).ravel(), share)
             scale = self.allowance.scale(share)
             self.chosen.append(one)
             self.marginals.append((noisy.reshape(one.shape), scale))
-        self.model = self._fit(250 if is_last else 120)
+        self.model = self._fit_model(250 if is_last else 120)
         return Fraction(0)
 
     def finish(self) -> SyntheticModel:
         """Return the model."""
-        return self.model or self._fit(250)
+        return self.model or self._fit_model(250)
 
-    def _wanted(self, number: int) -> list[Columns]:
+    def _wanted_columns(self, number: int) -> list[Columns]:
         count = len(self.columns.resolutions)
         wanted = list_pairs(count)
         if number and self.target is not None and self.settings.has_triples:
@@ -285,15 +292,17 @@ class _Rounds:
             self._counted[some] = counts
         return wanted
 
-    def _counts(self, columns: Columns) -> Counts:
+    def _finest_counts(self, columns: Columns) -> Counts:
         return self._counted[columns]
 
-    def _score(self, candidates: Sequence[Candidate], rho: Fraction) -> tuple[Floats, float]:
+    def _score_candidates(
+        self, candidates: Sequence[Candidate], rho: Fraction
+    ) -> tuple[Floats, float]:
         """Return noisy scores of the candidates, and their standard error."""
         exact: list[int] = []
         rows = None if self.model is None else self.model.sample_finest(_MODEL_ROWS, self.chance)
         for columns, some in itertools.groupby(candidates, key=lambda one: one.columns):
-            differences = self._counts(columns) - self._expected(columns, rows)
+            differences = self._finest_counts(columns) - self._expected_counts(columns, rows)
             exact += measure_misfit(some, differences, self.columns.resolutions)
         noisy = self.allowance.measure(exact, rho, vectors=len(exact))
         spread = self.allowance.scale(rho, vectors=len(exact))
@@ -303,7 +312,7 @@ class _Rounds:
             noisy = noisy - [_MODEL_ERROR * math.sqrt(one.cells * share) for one in candidates]
         return noisy, spread
 
-    def _expected(self, columns: Columns, rows: NDArray[np.int32] | None) -> Counts:
+    def _expected_counts(self, columns: Columns, rows: NDArray[np.int32] | None) -> Counts:
         """Return what the model has for counts of finest codes, as whole numbers."""
         found = self.columns
         shape = [found.resolutions[one].sizes[-1] for one in columns]
@@ -321,7 +330,7 @@ class _Rounds:
         counts = np.bincount(codes, minlength=math.prod(shape)).reshape(shape)
         return np.rint(counts * (found.total / len(rows))).astype(np.int64)
 
-    def _choose(
+    def _choose_marginals(
         self,
         candidates: Sequence[Candidate],
         scores: Floats,
@@ -358,24 +367,24 @@ class _Rounds:
             most=max(settings.numbers),
         )
 
-    def _fit(self, iterations: int) -> SyntheticModel:
+    def _fit_model(self, iterations: int) -> SyntheticModel:
         found = self.columns
         levels = working_levels(self.chosen, len(found.resolutions))
-        marginals: list[Marginal] = []
+        marginals: list[NoisyMarginal] = []
         for place, (level, one) in enumerate(zip(levels, found.resolutions, strict=True)):
             codes, size = one.of_values(level), one.sizes[level]
-            counts = coarsen(found.counts[place], [codes], [size])
+            counts = sum_coarse(found.counts[place], [codes], [size])
             scale = found.scales[place] * math.sqrt(len(codes) / size)
-            marginals.append(Marginal((place,), (np.arange(size),), counts, scale))
+            marginals.append(NoisyMarginal((place,), (np.arange(size),), counts, scale))
         for one, (counts, scale) in zip(self.chosen, self.marginals, strict=True):
             maps = tuple(
                 found.resolutions[place].onto(levels[place], one.level) for place in one.columns
             )
-            marginals.append(Marginal(one.columns, maps, counts, scale))
+            marginals.append(NoisyMarginal(one.columns, maps, counts, scale))
         sizes = [one.sizes[level] for one, level in zip(found.resolutions, levels, strict=True)]
-        table = fit_table(sizes, marginals, total=found.total, iterations=iterations)
+        table = fit_maximum_entropy(sizes, marginals, total=found.total, iterations=iterations)
         return SyntheticModel(found, table, tuple(levels), tuple(self.chosen))
 
 
 def _sum_codes(shares: Floats, codes: Codes) -> Floats:
-    return coarsen(shares, [codes], [int(codes.max()) + 1])
+    return sum_coarse(shares, [codes], [int(codes.max()) + 1])

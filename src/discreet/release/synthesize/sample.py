@@ -31,7 +31,7 @@ def sample_rows(table: FittedTable, count: int, chance: Generator) -> Rows:
         axes = [clique.index(one) for one in (*old, *new)]
         groups = int(np.prod([tree.sizes[one] for one in old], dtype=np.int64))
         chances = np.transpose(table.beliefs[place], axes).reshape(groups, -1)
-        given = _combine(rows, old, tree.sizes)
+        given = _combine_codes(rows, old, tree.sizes)
         drawn = draw_systematically(chances, given, chance)
         for one in reversed(new):
             rows[:, one] = drawn % tree.sizes[one]
@@ -91,7 +91,7 @@ def draw_systematically(
     return drawn
 
 
-def _combine(rows: Rows, columns: Sequence[int], sizes: Sequence[int]) -> NDArray[np.int64]:
+def _combine_codes(rows: Rows, columns: Sequence[int], sizes: Sequence[int]) -> NDArray[np.int64]:
     combined = np.zeros(len(rows), np.int64)
     for one in columns:
         combined = combined * sizes[one] + rows[:, one]

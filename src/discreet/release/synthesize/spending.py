@@ -18,7 +18,7 @@ from discreet.errors import InvalidBudget
 _GRAIN = 2**48
 
 
-class Allowance:
+class SynthesisBudget:
     """An amount of rho that noisy looks at counts are paid from, one after the other.
 
     Guarantee: what was returned is `rho`-zCDP in all, for a unit that changes every vector of counts
@@ -26,7 +26,7 @@ class Allowance:
     (Bun & Steinke 2016, Lemma 2.3).
 
     >>> from fractions import Fraction
-    >>> allowance = Allowance(Fraction(1, 2), sensitivity=1)
+    >>> allowance = SynthesisBudget(Fraction(1, 2), sensitivity=1)
     >>> len(allowance.measure([3, 4], Fraction(1, 4)))
     2
     >>> allowance.left
@@ -71,11 +71,11 @@ class Allowance:
         return np.asarray(noisy, float)
 
 
-def divide(amount: Fraction, weights: Sequence[float]) -> list[Fraction]:
+def divide_budget(amount: Fraction, weights: Sequence[float]) -> list[Fraction]:
     """Return shares of `amount` in proportion to `weights`, exact and never more than it in all.
 
     >>> from fractions import Fraction
-    >>> divide(Fraction(1), [1, 3])
+    >>> divide_budget(Fraction(1), [1, 3])
     [Fraction(1, 4), Fraction(3, 4)]
     """
     exact = [Fraction(weight) for weight in weights]
