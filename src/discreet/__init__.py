@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from discreet.measure.assessment import Assessment
     from discreet.policy.load import load_policy
     from discreet.policy.model import Policy
+    from discreet.progress import show_progress
     from discreet.release.release import Release
 
     __version__: str
@@ -56,6 +57,7 @@ _HOMES = {
     "policy": "discreet.policy",
     "reidentify": "discreet.api.reidentify",
     "serve": "discreet.api.serve",
+    "show_progress": "discreet.progress",
     "write_report": "discreet.api.report",
 }
 
@@ -91,6 +93,7 @@ __all__ = [
     "policy",
     "reidentify",
     "serve",
+    "show_progress",
     "write_report",
 ]
 

@@ -23,6 +23,7 @@ from discreet.measure.assess import resolve_policy
 from discreet.measure.roles import reading_hints, select_table
 from discreet.policy import model
 from discreet.policy.attack_tolerance import DEFAULT
+from discreet.progress import follow_phases
 from discreet.registry import ATTACKS, AttackSpec
 
 if TYPE_CHECKING:
@@ -79,7 +80,7 @@ class AttackFunction:
             delimiter: What separates the columns of a CSV file.
             encoding: The encoding of a CSV file.
             memory: How much memory the engine may use, such as `4GB`.
-            progress: Called with a step's name, what is done and what there is to do.
+            progress: Called with a phase's name, what is done and what there is to do.
             notify: Called with each caution as soon as it is known; the report has all of them.
             options: The options of the attack; see `discreet attack NAME --help`.
 
@@ -147,12 +148,13 @@ class AttackRequest:
             if self.notify is not None:
                 self.notify(sentence)
 
-        with ExitStack() as closing:
+        with follow_phases(self.progress, first="opening") as progress, ExitStack() as closing:
             given = OpenedTarget(self, options, caution, closing).open()
             allowed = self._find_tolerance(tolerance, given, options)
             if self.spec.name == ALL.name:
-                found = attack_all(given)
+                found = attack_all(given, progress=progress)
             else:
+                progress(self.spec.name, 0, 1)
                 found = AttackReport(tuple(run_attack(self.spec, given, options)))
         if not found and self.spec.no_finding:
             raise WrongUsage(self.spec.no_finding)

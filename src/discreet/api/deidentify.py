@@ -115,7 +115,7 @@ def deidentify(  # noqa: PLR0913 -- the options of the command
         delimiter: What separates the columns of a CSV file.
         encoding: The encoding of a CSV file.
         memory: How much memory the engine may use, such as `4GB`.
-        progress: Called with a step's name, what is done and what there is to do.
+        progress: Called with a phase's name, what is done and what there is to do.
 
     Raises:
         RiskNotTolerated: Attacks on the rows learn more than is tolerated; nothing was published.

@@ -13,6 +13,7 @@ from discreet.attacks.options import INPUTS, SEED, default_options
 from discreet.engines.engine import Table
 from discreet.errors import Bug, DiscreetError, WrongUsage
 from discreet.policy import model
+from discreet.progress import Progress, ignore_progress
 from discreet.registry import ATTACKS, AttackSpec
 from discreet.result import TabularResult
 
@@ -208,13 +209,13 @@ def run_attack(
     return spec.run(given, **{one.parameter or one.name: values[one.name] for one in own})
 
 
-def attack_all(given: AttackInput) -> AttackReport:
+def attack_all(given: AttackInput, *, progress: Progress = ignore_progress) -> AttackReport:
     """Run every attack that the release admits; one that cannot run is reported, not fatal."""
     findings: list[Finding] = []
     reasons: dict[tuple[object, ...], list[str]] = {}
-    for spec in ATTACKS.all():
-        if not spec.run_all:
-            continue
+    fitting = [spec for spec in ATTACKS.all() if spec.run_all]
+    for done, spec in enumerate(fitting):
+        progress("attacks", done, len(fitting))
         reason = missing_input(spec, given)
         if not reason:
             try:
@@ -223,6 +224,7 @@ def attack_all(given: AttackInput) -> AttackReport:
                 reason = str(error)
         if reason:  # attacks that read the same and need the same are named together
             reasons.setdefault((spec.target, spec.needs, reason), []).append(spec.name)
+    progress("attacks", len(fitting), len(fitting))
     not_tried = {", ".join(names): str(key[-1]) for key, names in reasons.items()}
     return AttackReport(worst_first(findings), {**not_tried, **ATTACKS.broken()})
 

@@ -68,7 +68,7 @@ def command(
             show_explanation(explained, as_json=as_json)
             return
         with output.progress() as step:
-            step("Asking", 0, 1)
+            step("asking", 0, 1)
             answer = curator.ask(
                 question,
                 epsilon=epsilon,

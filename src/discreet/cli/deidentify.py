@@ -17,7 +17,7 @@ from discreet.result import Result
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from discreet.measure.assess import Progress
+    from discreet.progress import Progress
     from discreet.release.deidentify.expert import Determination
     from discreet.release.deidentify.record import Deidentified
     from discreet.release.write import WrittenOutput

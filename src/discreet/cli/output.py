@@ -112,24 +112,45 @@ def progress() -> Generator[Callable[[str, int, int], None]]:
         yield lambda *_: None
         return
     from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
     to = Console(stderr=True)
     if not to.is_terminal:
         yield lambda *_: None
         return
+    with phase_bars(to) as step:
+        yield step
+
+
+@contextmanager
+def phase_bars(to: Console) -> Generator[Callable[[str, int, int], None]]:
+    """Show a bar for each phase: what is done, the time it took, and about how long it will take.
+
+    A phase of one part moves to and fro until it ends: how far it is, no one can say.
+    """
+    from rich.progress import (
+        BarColumn,
+        Progress,
+        TaskProgressColumn,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
+
     columns = (
         TextColumn("{task.description}"),
         BarColumn(bar_width=30),
-        MofNCompleteColumn(),
+        TaskProgressColumn(),
         TimeElapsedColumn(),
+        TextColumn("left"),
+        TimeRemainingColumn(),
     )
     with Progress(*columns, console=to, transient=True) as bar:
         tasks: dict[str, Any] = {}
 
         def step(name: str, done: int, total: int) -> None:
+            known = total if total > 1 or done else None
             if name not in tasks:
-                tasks[name] = bar.add_task(name, total=total)
-            bar.update(tasks[name], completed=done, total=total)
+                tasks[name] = bar.add_task(name, total=known)
+            bar.update(tasks[name], completed=done, total=known)
 
         yield step

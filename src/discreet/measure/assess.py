@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -22,7 +22,7 @@ from discreet.measure.classes import Cells, distinct_cells, group_cells, people_
 from discreet.measure.describe import describe_assessment
 from discreet.measure.encode import comparable_value
 from discreet.measure.exposure import find_exposures
-from discreet.measure.joint import measure_joint
+from discreet.measure.joint import JointUniqueness, measure_joint
 from discreet.measure.presence import Matched, match_population
 from discreet.measure.risk.sample import AT_RISK_ABOVE, SampleRisk, sample_risk
 from discreet.measure.risk.uniques import Uniques
@@ -45,13 +45,12 @@ from discreet.measure.sensitive import measure_sensitive
 from discreet.measure.verdicts import judge_population, judge_sizes, smallest_classes
 from discreet.policy.model import Policy
 from discreet.policy.undecided import find_undecided
+from discreet.progress import Progress, follow_phases
 from discreet.sql import build
 
 if TYPE_CHECKING:
     from discreet.measure.risk.population import PopulationUniques
 
-
-Progress = Callable[[str, int, int], None]
 
 SMALLEST_SHOWN = 5
 
@@ -110,7 +109,7 @@ def assess(  # noqa: PLR0913 -- the flags of the command
         delimiter: What separates the columns of a CSV file.
         encoding: The encoding of a CSV file.
         memory: How much memory the engine may use, such as `4GB`.
-        progress: Called with a step's name, what is done and what there is to do.
+        progress: Called with a phase's name, what is done and what there is to do.
 
     >>> import pyarrow as pa
     >>> people = pa.table({"age": [30, 30, 41], "zip": ["1", "1", "2"], "ill": ["flu", "flu", "flu"]})
@@ -121,6 +120,7 @@ def assess(  # noqa: PLR0913 -- the flags of the command
     loaded = resolve_policy(policy)
     refuse_stray_name(table, source, loaded)
     with (
+        follow_phases(progress, first="opening") as step,
         opened_table(
             source,
             table=table,
@@ -151,7 +151,7 @@ def assess(  # noqa: PLR0913 -- the flags of the command
             fraction=fraction,
             depth=depth,
             threshold=threshold,
-            progress=progress or (lambda *_: None),
+            progress=step,
         )
 
 
@@ -187,15 +187,15 @@ def assess_binding(
     """Return the assessment of a table whose columns have their parts."""
     if depth < 0:
         raise WrongUsage(f"The depth is {depth}. Choose 0 or the number of columns to combine.")
-    progress("classes", 0, 1)
+    progress("classes", 0, 2)
     # What `*` stands for in a population is not known: there suppressed rows are no class.
     cells = group_cells(bound.subject, keeps_suppressed=population is None)
     if cells.rows == 0:
         label = bound.subject.table.label
         raise EmptySource(f"{label} has a header but no rows: there are no people to assess.")
+    progress("classes", 1, 2)
     sizes = _measure_sizes(cells)
     matched = match_population(cells, sizes.relation, population) if population else None
-    progress("classes", 1, 1)
     measured = measure_sensitive(cells, bound, progress=progress)
     verdicts = {
         **judge_sizes(cells, bound, sizes.relation, sizes.sizes, sizes.classes),
@@ -228,7 +228,7 @@ def assess_binding(
         criteria=tuple(verdicts[criterion] for criterion in criteria),
         risk=_measure_risk(sizes, matched, threshold, weighed),
         weighted=weighed[0] if weighed else None,
-        joint=measure_joint(bound),
+        joint=_measure_joint(bound, progress=progress),
         undecided=_list_undecided(bound, measured.columns),
         presence=_measure_presence(cells, matched) if matched else None,
         population=_estimate_population(sizes, people, matched, fraction),
@@ -337,6 +337,11 @@ def _estimate_population(
     return population_uniques(sizes.sizes, sizes.classes, fraction=fraction)
 
 
+def _measure_joint(bound: RoleBinding, *, progress: Progress) -> JointUniqueness:
+    progress("joint uniqueness", 0, 1)
+    return measure_joint(bound)
+
+
 def _measure_columns(bound: RoleBinding, *, progress: Progress) -> tuple[Selectivity, ...]:
     from discreet.measure import columns  # only when asked
 
@@ -349,6 +354,7 @@ def _find_combinations(cells: Cells, sizes: Sizes, *, depth: int, progress: Prog
 
     engine = cells.subject.table.engine
     names = [column.name for column in cells.subject.quasi]
+    progress("combinations", 0, 1)
     # A person with a unit may be in several classes, and still be alone on fewer columns.
     person = build.column("id")
     people = (

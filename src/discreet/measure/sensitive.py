@@ -52,11 +52,12 @@ def measure_sensitive(
     verdicts: dict[model.Criterion, CriterionVerdict] = {}
     criteria = bound.policy.criteria if bound.policy else ()
     names = [column.name for column in bound.subject.sensitive]
+    if names:
+        progress("sensitive columns", 0, len(names))
     overalls = [overall_of(cells, bound, index) for index in range(len(names))]
     for criterion in criteria:
         require_defined(criterion, dict(zip(names, overalls, strict=True)))
     for index, name in enumerate(names):
-        progress("sensitive columns", index, len(names))
         mine = [c for c in criteria if isinstance(c, SensitiveCriterion) and c.column == name]
         found = evaluate_column(
             histogram(cells, index),
@@ -73,7 +74,7 @@ def measure_sensitive(
             failures.criterion: column_verdict(cells, failures, found)
             for failures in found.failures
         }
-    progress("sensitive columns", len(names), len(names))
+        progress("sensitive columns", index + 1, len(names))
     return Measured(columns, verdicts)
 
 

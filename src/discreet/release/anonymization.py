@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePath
 from typing import Any, Literal
@@ -19,6 +19,7 @@ from discreet.measure.risk.sample import SampleRisk, sample_risk
 from discreet.measure.roles import RoleBinding, bind_roles
 from discreet.policy import model
 from discreet.policy.model import Policy
+from discreet.progress import Progress, follow_phases
 from discreet.release.anonymize.dropped_rows import is_relative, solve_without_dropped
 from discreet.release.anonymize.methods import solve_problem
 from discreet.release.anonymize.problem import EncodedProblem, Problem
@@ -42,8 +43,6 @@ from discreet.release.utility import measure_utility
 from discreet.release.weighted_release import weigh_release
 from discreet.release.wording import release_sentence, warn
 from discreet.release.write import WrittenOutput, parse_target
-
-Progress = Callable[[str, int, int], None]
 
 Suppressed = Literal["keep", "drop"]
 
@@ -97,7 +96,7 @@ def anonymize_source(  # noqa: PLR0913 -- the flags of the command
         memory_limit: How much memory the engine may use, such as `4GB`.
         frontier: Also report what other values of k would cost.
         minimal: Also list every minimal full-domain generalization.
-        progress: Called with a step's name, what is done and what there is to do.
+        progress: Called with a phase's name, what is done and what there is to do.
 
     Raises:
         CriteriaUnreachable: No recoding meets the criteria; the message shows what is reachable.
@@ -118,7 +117,10 @@ def anonymize_source(  # noqa: PLR0913 -- the flags of the command
     reading = SourceOptions(
         table, delimiter, encoding, memory_limit, options.leave_out, options.unit
     )
-    with open_source(source, policy, reading) as opened:
+    with (
+        follow_phases(progress, first="opening") as step,
+        open_source(source, policy, reading) as opened,
+    ):
         asked = _settle_options(opened, options, against)
         plan = _AnonymizePlan(
             asked,
@@ -134,7 +136,7 @@ def anonymize_source(  # noqa: PLR0913 -- the flags of the command
             registry_of_table(registry, asked.name, asked),
             frontier=frontier,
             minimal=minimal,
-            progress=progress or (lambda *_: None),
+            progress=step,
         )
         return _publish_release(plan, target)
 
@@ -199,12 +201,14 @@ class _AnonymizePlan:
 def _publish_release(plan: _AnonymizePlan, target: Target | None) -> Release:
     table = plan.source.table
     unlisted = unlisted_columns(table, plan.asked)
-    plan.progress("classes", 0, 1)
+    plan.progress("reading", 0, 3)
     known, (table, done) = table, _perform_steps(plan, table)
     bound = bind_roles(table, policy=plan.asked)
+    plan.progress("reading", 1, 3)
     reading = _read(plan, bound)
+    plan.progress("reading", 2, 3)
     goal = _read_goal(plan, reading, bound)
-    plan.progress("classes", 1, 1)
+    plan.progress("search", 0, 1)
     recoding, drops = _solve(plan, reading)
     leave_out = {*plan.asked.unpublished, *unlisted.left_out}
     leave_out |= {bound.subject.unit.name} if bound.subject.unit else set()
@@ -214,7 +218,7 @@ def _publish_release(plan: _AnonymizePlan, target: Target | None) -> Release:
             "No class meets the criteria: every row would be suppressed and left out, and nothing "
             "published. Ask for less, or keep suppressed rows."
         )
-    plan.progress("writing", 0, 1)
+    plan.progress("recoding", 0, 1)
     with plan.registry.begin_release(target.place if target else None) as publishing:
         gate = replace(
             plan.gate, earlier=distinct_releases((*plan.gate.earlier, *publishing.earlier))
@@ -225,12 +229,13 @@ def _publish_release(plan: _AnonymizePlan, target: Target | None) -> Release:
             target,
             expected=plan.expected,
             gate=lambda release, measured, people: gate.pass_through(
-                release, known, measured, people=people
+                release, known, measured, people=people, progress=plan.progress
             ),
             publishing=publishing,
+            progress=plan.progress,
         )
     found, passed = published.found, published.passed
-    plan.progress("writing", 1, 1)
+    plan.progress("utility", 0, 1)
     cautions = (
         *plan.cautions,
         *unlisted.cautions,

@@ -24,11 +24,13 @@ from discreet.policy import model
 from discreet.policy.attack_tolerance import release_tolerance
 from discreet.policy.hierarchy import Hierarchy
 from discreet.policy.undecided import find_undecided, find_unsure
+from discreet.progress import Progress, ignore_progress
 from discreet.registry import ATTACKS
 from discreet.release.history import EarlierRelease
 from discreet.release.verify import policy_of_release
 from discreet.sql import build
 
+ATTACK_STEPS = 4  # kinds of attacks that a gate tries one after another
 SAMPLE = 2_000  # people who are attacked one by one; classes are attacked whole
 # The roles of columns decide nothing in deidentified rows: what is left out or made coarser does.
 REMEDY = (
@@ -53,7 +55,13 @@ class Gate:
             )
 
     def pass_through(
-        self, release: Table, source: Table, measured: Assessment, *, people: Table | None = None
+        self,
+        release: Table,
+        source: Table,
+        measured: Assessment,
+        *,
+        people: Table | None = None,
+        progress: Progress = ignore_progress,
     ) -> GateResult:
         """Attack `release`, which was made of `source` and `measured`; return what was found.
 
@@ -64,10 +72,11 @@ class Gate:
             RiskNotTolerated: An attack learns more than is tolerated, or the policy leaves open what
                 must be decided first, and the risk was not accepted.
         """
-        tried = attack_release(release, source, self.asked, earlier=self.earlier)
+        tried = attack_release(release, source, self.asked, earlier=self.earlier, progress=progress)
         alone = find_uniqueness(measured.joint, target=release.label)
         tolerance = release_tolerance(self.asked)
         of_people = _attack_classes_of_people(people, self.asked, release.label) if people else ()
+        progress("attacks", ATTACK_STEPS, ATTACK_STEPS)
         open_points = find_undecided(
             self.asked,
             among={column.name for column in release.columns},
@@ -130,6 +139,7 @@ def attack_release(
     asked: model.TablePolicy,
     *,
     earlier: Sequence[EarlierRelease] = (),
+    progress: Progress = ignore_progress,
 ) -> GateResult:
     """Return what the fitting attacks learn from `release`, and what could not be tried.
 
@@ -138,6 +148,7 @@ def attack_release(
     joined with this one, by every column that they share; the adversary then also knows what their
     policies took for quasi-identifiers, regardless of this one.
     """
+    progress("attacks", 0, ATTACK_STEPS)
     quasi = _published_names(release, asked.with_role(model.ColumnRole.QUASI_IDENTIFIER))
     # What the attacks keep on the engine goes with the scratch.
     with ScratchEngine(release.engine) as scratch:
@@ -145,14 +156,15 @@ def attack_release(
         before = read_earlier(earlier, engine=scratch)
         known = _know_people(source, release, quasi, asked, before)
         together = attack_jointly(known, release, before)
+        progress("attacks", 1, ATTACK_STEPS)
         if not quasi:
             nothing = "No quasi-identifier is left in what was made: there was nothing to link by."
             return replace(together, cautions=(nothing, *together.cautions))
-        findings = (
-            _attack_linkage(known, release, hierarchies=known.hierarchies),
-            *_attack_classes(release, replace(asked, unit=None)),
-            *together.findings,
-        )
+        linked = _attack_linkage(known, release, hierarchies=known.hierarchies)
+        progress("attacks", 2, ATTACK_STEPS)
+        revealed = _attack_classes(release, replace(asked, unit=None))
+        progress("attacks", 3, ATTACK_STEPS)
+        findings = (linked, *revealed, *together.findings)
         cautions = (*together.cautions, *ATTACKS.broken().values())
         return replace(together, findings=findings, cautions=cautions)
 
@@ -373,7 +385,9 @@ class DeidentifiedRows:
     unit: Column | None = None
 
 
-def attack_deidentified(made: DeidentifiedRows, source: Table, gate: Gate) -> GateResult:
+def attack_deidentified(
+    made: DeidentifiedRows, source: Table, gate: Gate, *, progress: Progress = ignore_progress
+) -> GateResult:
     """Attack what was made of `source`; return what was found.
 
     Counted is who is alone on all columns that stay, whatever their roles. Linkage is tried by people
@@ -390,12 +404,17 @@ def attack_deidentified(made: DeidentifiedRows, source: Table, gate: Gate) -> Ga
         before = read_earlier(gate.earlier, engine=scratch)
         # People are known as they are in these rows: what is not published here is not known of them.
         known = _know_people(release, release, quasi, asked, before)
+        progress("attacks", 0, ATTACK_STEPS)
         findings = _find_alone(release, made, asked)
+        progress("attacks", 1, ATTACK_STEPS)
         if quasi:
             linked = _attack_linkage(known, release, sensitive=known.sensitive)
             findings.append(replace(linked, remedy=REMEDY))
+        progress("attacks", 2, ATTACK_STEPS)
         findings += _attack_pseudonyms(release, made, source)
+        progress("attacks", 3, ATTACK_STEPS)
         together = attack_jointly(known, release, before)
+        progress("attacks", 4, ATTACK_STEPS)
     return gate.decide(
         [*findings, *together.findings],
         together.cautions,

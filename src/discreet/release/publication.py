@@ -18,6 +18,7 @@ from discreet.engines.engine import Engine, Table
 from discreet.errors import Bug, OutputRefused
 from discreet.measure.assessment import Assessment
 from discreet.policy import model
+from discreet.progress import Progress
 from discreet.release.anonymize.population import generalized_population
 from discreet.release.anonymize.problem import EncodedProblem
 from discreet.release.anonymize.recoding import Recoding
@@ -59,6 +60,7 @@ def write_and_measure(
     expected: str | None,
     gate: Callable[[Table, Assessment, Table | None], GateResult],
     publishing: PendingRelease,
+    progress: Progress,
 ) -> Publication:
     """Write the rows, measure and attack them afresh; what fails is not published."""
     subject = chosen.reading.cells.subject
@@ -86,6 +88,7 @@ def write_and_measure(
         return Publication(None, found or _raise_unmeasured(), passed or _raise_unmeasured())
     if not is_file:
         publishing.remember(None, None)
+    progress("writing", 0, 1)
     with stage_output(
         engine,
         query,
@@ -96,6 +99,7 @@ def write_and_measure(
     ) as (place, written):
         if isinstance(place, (FileTarget, FolderTarget)) and is_file:
             rows = replace(_of_rows(asked), unit=None)
+            progress("measuring again", 0, 1)
             with read_again(place, rows, engine=engine) as table:
                 require_holds(again := measure_table(table, rows))
                 found = found or again

@@ -24,9 +24,8 @@ from discreet.errors import WrongUsage
 from discreet.measure.roles import require_column
 from discreet.policy import model
 from discreet.policy.model import ColumnRole
+from discreet.progress import Progress
 from discreet.sql import build
-
-Progress = Callable[[str, int, int], None]
 
 
 @dataclass(frozen=True)
@@ -40,7 +39,7 @@ class QuestionInput:
         rng: The source of chance.
         is_priced: Whether each answer costs a part of an epsilon.
         open_interface: Opens the interface for so many questions, where no option says how many.
-        progress: Called with a step's name, what is done and what there is to do.
+        progress: Called with a phase's name, what is done and what there is to do.
     """
 
     table: Table

@@ -25,7 +25,7 @@ from discreet.release.anonymize.reachability import require_reachable, unreachab
 from discreet.release.anonymize.recoding import SUPPRESSED, Recoding, loss, tighten_labels
 
 if TYPE_CHECKING:
-    from discreet.measure.assess import Progress
+    from discreet.progress import Progress
 
 # The lattice of hidden attributes has 2**m nodes; with more than these, parts are cut from above.
 _WALKED_ATTRIBUTES = 12

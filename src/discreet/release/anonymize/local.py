@@ -10,12 +10,12 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 from math import isqrt, prod
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import Bug, WrongUsage
+from discreet.progress import Progress, ignore_progress
 from discreet.release.anonymize.blocks import cut_into_blocks
 from discreet.release.anonymize.frequencies import label_rows, renumber_keys
 from discreet.release.anonymize.greedy_clustering import MOST_K, grow_classes
@@ -29,9 +29,6 @@ from discreet.release.anonymize.problem import Problem
 from discreet.release.anonymize.reachability import require_reachable
 from discreet.release.anonymize.recoding import SUPPRESSED, Recoding, loss, tighten_labels
 from discreet.release.anonymize.refine import Refiner
-
-if TYPE_CHECKING:
-    from discreet.measure.assess import Progress
 
 # A lattice of more nodes is not walked; classes are gathered around rows instead.
 MOST_NODES = 30_000
@@ -80,17 +77,16 @@ def _search(
     deadline = None if seconds is None else time.monotonic() + seconds
     space, referee = Space(problem), CachedJudge(problem.table, problem.judge)
 
+    size, step = len(problem.table), progress or ignore_progress
+
     def report(left: int) -> None:
-        if progress is not None:
-            progress("classes", len(problem.table) - left, len(problem.table))
+        step("first classes", size - left, size)
 
     def is_over() -> bool:
         return deadline is not None and time.monotonic() >= deadline
 
     def improve(classes: NDArray[np.int64]) -> NDArray[np.int64]:
-        better = _refine_classes(space, referee, classes, is_over=is_over)
-        better = merge_rest(problem, space, referee, better)
-        return hide_outliers(problem, space, referee, better)
+        return _improve_classes(problem, space, referee, classes, is_over=is_over, progress=step)
 
     def cost(classes: NDArray[np.int64]) -> float:
         return loss(problem, tighten_labels(problem, classes))
@@ -100,19 +96,44 @@ def _search(
         first = search_lattice(problem, walk, report=report)
         if len(problem.table) > MONDRIAN_COMBINATIONS and referee.takes_all:
             # With many combinations nearly every row has duplicates, and few cuts are needed.
-            first = min(first, partition_loosely(problem).classes, key=cost)
+            first = min(first, partition_loosely(problem, progress=progress).classes, key=cost)
         classes = improve(first)
     else:
         classes = improve(_start(problem, space, referee, report=report))
     if not referee.takes_all and holds_as_one(problem.judge, problem.table):
         # What is left by a greedy method is harder to place the more the criteria are about shares.
-        other = partition_loosely(problem).classes
+        other = partition_loosely(problem, progress=progress).classes
         classes = min(classes, improve(other), key=cost)
     if walk is not None:
+        step("best generalization", 0, 1)
         other = best_node(problem, walk, below=cost(classes))
         classes = classes if other is None else min(classes, improve(other), key=cost)
+    step("labels", 0, 2)
     classes = show_hidden(problem, space, referee, classes)
+    step("labels", 1, 2)
     return _check_labels(problem, space, referee, classes)
+
+
+def _improve_classes(
+    problem: Problem,
+    space: Space,
+    referee: CachedJudge,
+    classes: NDArray[np.int64],
+    *,
+    is_over: Callable[[], bool],
+    progress: Progress,
+) -> NDArray[np.int64]:
+    """Return better classes, in which everyone has a place that the criteria allow."""
+
+    def report(done: int) -> None:
+        progress("refinement", done, len(classes))
+
+    report(0)
+    better = _refine_classes(space, referee, classes, is_over=is_over, report=report)
+    progress("leftovers", 0, 2)
+    better = merge_rest(problem, space, referee, better)
+    progress("leftovers", 1, 2)
+    return hide_outliers(problem, space, referee, better)
 
 
 def _fits_in_memory(problem: Problem, rows: int | None = None) -> bool:
@@ -151,6 +172,7 @@ def _refine_classes(
     classes: NDArray[np.int64],
     *,
     is_over: Callable[[], bool],
+    report: Callable[[int], None],
 ) -> NDArray[np.int64]:
     """Return better classes; combinations without one join others where that is allowed."""
     kept = np.flatnonzero(classes != SUPPRESSED)
@@ -169,11 +191,18 @@ def _refine_classes(
     item_of[loose] = count + np.arange(len(loose))
     owners = block_of[item_of]
     order = np.argsort(owners, kind="stable")
-    result, begin = np.full(len(classes), SUPPRESSED, dtype=np.int64), 0
+    result, begin, done = np.full(len(classes), SUPPRESSED, dtype=np.int64), 0, 0
     for members in np.split(order, np.searchsorted(owners[order], np.arange(1, len(blocks)))):
-        found, used = _refine_block(space, referee, members, numbers[members], is_over=is_over)
+
+        def report_sweep(share: float, done: int = done, size: int = len(members)) -> None:
+            report(done + int(share * size))
+
+        found, used = _refine_block(
+            space, referee, members, numbers[members], is_over=is_over, report=report_sweep
+        )
         result[members] = np.where(found >= 0, found + begin, SUPPRESSED)
-        begin += used
+        begin, done = begin + used, done + len(members)
+        report(done)
     return result
 
 
@@ -184,6 +213,7 @@ def _refine_block(
     classes: NDArray[np.int64],
     *,
     is_over: Callable[[], bool],
+    report: Callable[[float], None],
 ) -> tuple[NDArray[np.int64], int]:
     kept = classes >= 0
     if not kept.any():
@@ -194,7 +224,9 @@ def _refine_block(
     refiner = Refiner(board, referee, is_over)
     refiner.place(np.flatnonzero(~kept).tolist())
     sweeps = REFINEMENT_WORK // (len(members) * count * len(space.sizes))
-    for _ in range(min(max(sweeps, 1), MOST_SWEEPS)):
+    most = min(max(sweeps, 1), MOST_SWEEPS)
+    for sweep in range(most):
+        report(sweep / most)
         if not refiner.sweep() + refiner.exchange():
             break
     return board.classes, count

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from discreet.errors import WrongUsage
 from discreet.policy.model import ReleasePolicy
+from discreet.progress import Progress
 from discreet.registry import METHODS
 from discreet.release.anonymize.problem import Problem
 from discreet.release.anonymize.reachability import overlapping_labels_error, require_reachable
 from discreet.release.anonymize.recoding import Recoding
-
-Progress = Callable[[str, int, int], None]
 
 
 def solve_problem(

@@ -25,7 +25,7 @@ from discreet.release.anonymize.reachability import (
 from discreet.release.anonymize.recoding import Recoding, tighten_labels
 
 if TYPE_CHECKING:
-    from discreet.measure.assess import Progress
+    from discreet.progress import Progress
 
 
 def partition_strictly(problem: Problem, *, progress: Progress | None = None) -> Recoding:

@@ -22,7 +22,7 @@ from discreet.release.anonymize.reachability import require_reachable, unreachab
 from discreet.release.anonymize.recoding import SUPPRESSED, Recoding, tighten_labels
 
 if TYPE_CHECKING:
-    from discreet.measure.assess import Progress
+    from discreet.progress import Progress
 
 MOST_COMBINATIONS = 60
 MOST_ATTRIBUTES = 10

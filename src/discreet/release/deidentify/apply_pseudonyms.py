@@ -10,11 +10,11 @@ from sqlglot import exp
 from discreet.engines.engine import Table
 from discreet.errors import ConflictingRoles, WrongUsage
 from discreet.formatting import format_count
-from discreet.measure.assess import Progress
 from discreet.measure.profile import guess_roles
 from discreet.measure.roles import require_column
 from discreet.policy import model
 from discreet.policy.model import ColumnRole
+from discreet.progress import Progress
 from discreet.release.deidentify.keys import SecretKey
 from discreet.release.deidentify.kinds import Pseudonym
 from discreet.release.deidentify.pseudonyms import pseudonymize
@@ -59,7 +59,7 @@ def apply_pseudonyms(
     """
     table, rows = source.table, source.count_rows()
     _check(table, choices)
-    progress("columns", 0, 1)
+    progress("recoding", 0, 1)
     parts = _decide_columns(table, choices, source.policy)
     gone = [name for name, part in parts.items() if part.action == "removed"]
     unit = choices.unit or (source.policy.unit if source.policy else None)
@@ -72,7 +72,6 @@ def apply_pseudonyms(
         drop=gone,
     )
     released = keep_rows(table, made.query, unit=unit)
-    progress("columns", 1, 1)
     quasi = [
         name
         for name, part in parts.items()

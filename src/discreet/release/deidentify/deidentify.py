@@ -12,9 +12,9 @@ from sqlglot import exp
 
 from discreet.engines.engine import Table
 from discreet.errors import OutputRefused, WrongUsage
-from discreet.measure.assess import Progress
 from discreet.policy import model
 from discreet.policy.model import Policy
+from discreet.progress import Progress, follow_phases
 from discreet.release.deidentify.apply_pseudonyms import PseudonymChoices, apply_pseudonyms
 from discreet.release.deidentify.expert import Determination, ExpertChoices, determine
 from discreet.release.deidentify.record import Deidentified, PreparedRelease
@@ -69,7 +69,7 @@ def safe_harbor(  # noqa: PLR0913 -- the flags of the command
         registry: Where releases of the same people are remembered, this one too.
         force: Replace what is at `output`.
         reading: How the source is read.
-        progress: Called with a step's name, what is done and what there is to do.
+        progress: Called with a phase's name, what is done and what there is to do.
 
     >>> import pyarrow as pa
     >>> people = pa.table({"name": ["Ann Lee", "Bob Ray"], "age": [93, 41], "zip": ["10001", "03601"]})
@@ -80,8 +80,10 @@ def safe_harbor(  # noqa: PLR0913 -- the flags of the command
     if not 1900 <= as_of <= 2200:
         raise WrongUsage(f"The year {as_of} is none to count ages to. Give one such as 2026.")
     choices = SafeHarborChoices(as_of, dict(classes or {}), tuple(keep), unit, small)
-    with _begin_publication(source, policy, output, registry, accept_risk, force, reading) as begun:
-        prepared = apply_safe_harbor(begun.table, choices, progress=progress or _ignore_progress)
+    with _begin_publication(
+        source, policy, output, registry, accept_risk, force, reading, progress
+    ) as begun:
+        prepared = apply_safe_harbor(begun.table, choices, progress=begun.progress)
         return begun.write_prepared(begun.attack_prepared(prepared))
 
 
@@ -105,10 +107,10 @@ def pseudonymize_source(  # noqa: PLR0913 -- the flags of the command
     """
     if mapping is not None:
         choices = replace(choices, tokens=_open_mapping(mapping, choices))
-    with _begin_publication(source, policy, output, registry, accept_risk, force, reading) as begun:
-        prepared, tokens = apply_pseudonyms(
-            begun.table, choices, progress=progress or _ignore_progress
-        )
+    with _begin_publication(
+        source, policy, output, registry, accept_risk, force, reading, progress
+    ) as begun:
+        prepared, tokens = apply_pseudonyms(begun.table, choices, progress=begun.progress)
         prepared = begun.attack_prepared(prepared, pseudonyms=choices.columns)
         if begun.target is not None and mapping is not None and choices.key is not None:
             seal_tokens(tokens, mapping, key=choices.key)
@@ -139,8 +141,10 @@ def determine_source(  # noqa: PLR0913 -- the flags of the command
     Nothing is written if the residual risk is above the threshold.
     """
     choices = replace(choices, remove_identifiers=choices.remove_identifiers or output is not None)
-    with _begin_publication(source, policy, output, registry, accept_risk, force, reading) as begun:
-        found, judged = determine(begun.table, choices, progress=progress or _ignore_progress)
+    with _begin_publication(
+        source, policy, output, registry, accept_risk, force, reading, progress
+    ) as begun:
+        found, judged = determine(begun.table, choices, progress=begun.progress)
         if not found.holds:
             return found
         passed = begun.attack(judged, quasi=found.quasi)
@@ -165,6 +169,7 @@ class _Publication:
     target: Target | None
     pending: PendingRelease
     accepted: str | None
+    progress: Progress
 
     def attack(
         self, made: Table, *, quasi: Sequence[str], pseudonyms: Collection[str] = ()
@@ -180,7 +185,7 @@ class _Publication:
         )
         refuses = self.target is not None
         gate = Gate(asked, tuple(self.pending.earlier), self.accepted, refuses=refuses)
-        return attack_deidentified(rows, self.table.table, gate)
+        return attack_deidentified(rows, self.table.table, gate, progress=self.progress)
 
     def attack_prepared(
         self, prepared: PreparedRelease, *, pseudonyms: Collection[str] = ()
@@ -217,6 +222,7 @@ class _Publication:
             return found
         self.pending.remember(None, None)
         query = build.select(*map(build.column, columns), source=relation.copy())
+        self.progress("writing", 0, 1)
         written = write_rows(self.table.table.engine, query, self.target)
         self.pending.keep_rows(getattr(self.target, "path", None), written.sha256)
         found = replace(found, output=written)
@@ -239,13 +245,17 @@ def _begin_publication(
     accepted: str | None,
     force: bool,
     reading: SourceOptions | None,
+    progress: Progress | None,
 ) -> Generator[_Publication]:
     target = prepare_target(output, force=force) if output is not None else None
-    with open_source(source, policy, reading or SourceOptions()) as table:
+    with (
+        follow_phases(progress, first="opening") as step,
+        open_source(source, policy, reading or SourceOptions()) as table,
+    ):
         name = table.policy.name if table.policy else table.table.label
         known = registry_of_table(registry, name, table.policy)
         with known.begin_release(target.place if target is not None else None) as pending:
-            yield _Publication(source, table, target, pending, accepted)
+            yield _Publication(source, table, target, pending, accepted, step)
 
 
 def _describe_result(passed: GateResult) -> list[str]:
@@ -254,10 +264,6 @@ def _describe_result(passed: GateResult) -> list[str]:
     alone = [found.verdict for found in passed.findings if found.attack == "uniqueness"]
     refused = ["As it is, it would be refused."] if passed.is_refused else []
     return [*dict.fromkeys([*worst, *alone]), *passed.open_points, *refused]
-
-
-def _ignore_progress(*_: object) -> None:
-    """Take note of no progress."""
 
 
 def prepare_target(output: str | Path, *, force: bool) -> Target:

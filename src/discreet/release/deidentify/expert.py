@@ -13,10 +13,11 @@ from discreet.engines.engine import Table
 from discreet.engines.scratch import innermost
 from discreet.errors import WrongUsage
 from discreet.formatting import format_count, format_percent, join_names
-from discreet.measure.assess import Progress, assess_binding, open_population
+from discreet.measure.assess import assess_binding, open_population
 from discreet.measure.assessment import Assessment, CriterionVerdict
 from discreet.measure.roles import RoleBinding, bind_roles
 from discreet.policy import model
+from discreet.progress import Progress
 from discreet.release.deidentify.attacks import AttackAttempt, attacks_not_tried, attacks_tried
 from discreet.release.deidentify.replace import UNIT, keep_rows, replace_values
 from discreet.release.source import SourceTable

@@ -7,11 +7,12 @@ from collections.abc import Collection, Sequence
 
 from discreet.engines.engine import Table
 from discreet.formatting import format_percent, join_names
-from discreet.measure.assess import Progress, assess_binding
+from discreet.measure.assess import assess_binding
 from discreet.measure.assessment import Assessment
 from discreet.measure.describe import unique_sentence
 from discreet.measure.risk.sample import AT_RISK_ABOVE
 from discreet.measure.roles import bind_roles
+from discreet.progress import Progress
 from discreet.release.deidentify.record import RemainingRisk
 
 _COLUMNS_NAMED = 5

@@ -12,13 +12,13 @@ from numpy.typing import NDArray
 from discreet.arrow import ArrowArray, pc
 from discreet.engines.engine import Column, Table
 from discreet.formatting import format_count, join_names
-from discreet.measure.assess import Progress
 from discreet.measure.profile import RoleGuess, guess_roles
 from discreet.measure.profile.identifiers import SAFE_HARBOR
 from discreet.measure.text import PersonNames
 from discreet.measure.values import counted_values
 from discreet.policy.hierarchies.values import text_of
 from discreet.policy.model import ColumnRole
+from discreet.progress import Progress
 from discreet.release.deidentify.ages import OVER_89, cap_ages, earliest_year, keep_years
 from discreet.release.deidentify.record import (
     ClassRecord,
@@ -62,7 +62,7 @@ def apply_safe_harbor(
     """
     table, rows = source.table, source.count_rows()
     small = choices.small or known_small_areas()
-    progress("columns", 0, len(table.columns))
+    progress("recoding", 0, len(table.columns))
     guesses = guess_roles(table)
     treatments = treat_columns(
         table, guesses, classes=choices.classes, keep=choices.keep, policy=source.policy
@@ -136,7 +136,7 @@ def _recode_columns(
             recoded.append(leave_or_remove(treatment, cells=counts["rows"] - counts["missing"]))
         else:
             recoded.append(recode_column(table, column, treatment, setting))
-        progress("columns", len(recoded), len(table.columns))
+        progress("recoding", len(recoded), len(table.columns))
     return recoded
 
 
