@@ -8,7 +8,7 @@ unexport PYTHONDONTWRITEBYTECODE
 # Two cores are what CI has; one Spark and one PostgreSQL are shared per worker.
 WORKERS ?= 2
 
-.PHONY: help setup demo test soak check format bench figures reference lock release clean
+.PHONY: help setup demo test soak check format bench figures versions reference lock release clean
 
 help: ## show this list
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1\t/'
@@ -64,6 +64,9 @@ bench: setup ## ratios against the engine and against peers
 
 figures: setup ## measure the figures of the documentation anew, and render them into its pages
 	$(BIN)/python -m bench.figures
+
+versions: setup ## test with the lowest and the highest version of every library (minutes, 5 GB)
+	$(BIN)/python -m bench.figures versions
 
 reference: setup ## write docs/reference/python.md from docstrings
 	$(BIN)/python scripts/reference.py

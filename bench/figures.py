@@ -55,6 +55,7 @@ RECIPES = {
     "linkage-time": "bench.attack_linkage:measure_linkage",
     "synthetic-time": "bench.attack_synthetic:measure_synthetic",
     "serving": "bench.serve:measure_serving",
+    "versions": "bench.versions:measure_versions",
     "walks": "bench.walks:measure_walks",
     "detection": "bench.detection:measure_roles",
     "detection-tables": "bench.detection:measure_sets",
