@@ -13,9 +13,9 @@ import pytest
 from rich.console import Console
 
 import discreet
+from discreet.api.progress import show_progress
 from discreet.cli.output import phase_bars
 from discreet.engines.duckdb import DuckDB
-from discreet.progress import show_progress
 
 ROWS = 400
 PEOPLE = pa.table(

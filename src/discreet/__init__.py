@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from discreet.api.collect import CollectedReports, collect, estimate_reports
     from discreet.api.deidentify import deidentify
     from discreet.api.draft import draft_policy
+    from discreet.api.progress import show_progress
     from discreet.api.reidentify import reidentify
     from discreet.api.report import write_report
     from discreet.api.serve import RunningServer, serve
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
     from discreet.measure.assessment import Assessment
     from discreet.policy.load import load_policy
     from discreet.policy.model import Policy
-    from discreet.progress import show_progress
     from discreet.release.release import Release
 
     __version__: str
@@ -57,7 +57,7 @@ _HOMES = {
     "policy": "discreet.policy",
     "reidentify": "discreet.api.reidentify",
     "serve": "discreet.api.serve",
-    "show_progress": "discreet.progress",
+    "show_progress": "discreet.api.progress",
     "write_report": "discreet.api.report",
 }
 
