@@ -27,7 +27,7 @@ READERS = (
 )
 FUNCTIONS = (
     *(*READERS, "budget", "estimate_reports", "load_policy", "open_table", "serve"),
-    "write_report",
+    *("show_progress", "write_report"),
 )
 CLASSES = (
     *("Answer", "Assessment", "CollectedReports", "Curator", "Policy", "Release", "RunningServer"),
