@@ -304,7 +304,9 @@ class MethodSpec:
         summary: One line for `--help`.
         description: One sentence for reports.
         run: Takes a `Problem` of `discreet.release.anonymize.problem` and the policy's `ReleasePolicy`,
-            `seconds` and `progress`; returns a `Recoding`. It imports heavy libraries itself.
+            `seconds` and `progress`, and each of its options by name; returns a `Recoding`. It imports
+            heavy libraries itself.
+        options: Its own options, by which command line, policy and Python check what is stated.
         utilities: What it can keep small.
         counts_population: Whether its labels do not overlap, so that criteria about a population can
             be met.
@@ -315,6 +317,7 @@ class MethodSpec:
     summary: str
     description: str
     run: Callable[..., Any]
+    options: tuple[OptionSpec, ...] = ()
     utilities: tuple[str, ...] = ("loss",)
     counts_population: bool = False
     position: int = LAST

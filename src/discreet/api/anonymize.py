@@ -58,6 +58,7 @@ def anonymize(  # noqa: PLR0913 -- the options of the command
     utility: model.Utility | None = None,
     weights: Mapping[str, float] | None = None,
     target: str | None = None,
+    options: Mapping[str, Any] | None = None,
     leave_out: Sequence[str] | None = None,
     suppressed: Literal["keep", "drop"] = "keep",
     time: float | None = None,
@@ -112,6 +113,7 @@ def anonymize(  # noqa: PLR0913 -- the options of the command
         utility: What full-domain recoding keeps small.
         weights: What columns count for, such as `{"age": 2}`.
         target: The column that a classifier is to predict.
+        options: Options of the method, such as `{"search": "optimal"}` of cells.
         leave_out: Columns that are not published, besides those that the policy leaves out.
         suppressed: Whether suppressed rows stay, as `*`, or are left out.
         time: Seconds that a search may take where the whole lattice is too large.
@@ -150,16 +152,17 @@ def anonymize(  # noqa: PLR0913 -- the options of the command
     named = {"k": k, "l": l, "t": t, "alpha": alpha, "beta": beta, "disclosure": disclosure}
     choices = read_choices({**named, "k_map": k_map, "presence": presence, **criteria})
     given |= {"hierarchies": Path(hierarchies) if hierarchies is not None else None, **choices}
-    options = AnonymizeOptions(
+    asked = AnonymizeOptions(
         criteria=make_criteria(choices),
         weights=weights or {},
+        options=options or {},
         leave_out=leave_out or (),
         publish_weight=publish_weight or None,
         **{name: given[name] for name in _WORDS_OF_OPTIONS},
     )
     made = current_time()
     arguments: dict[str, Any] = {
-        "options": options,
+        "options": asked,
         "table": table,
         "against": against,
         "suppressed": suppressed,

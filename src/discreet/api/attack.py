@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, Any
 from discreet.attacks.all_attacks import ALL, AttackInput, AttackReport, attack_all, run_attack
 from discreet.attacks.finding import judge, worst_first
 from discreet.attacks.manifest import describe_release, find_manifest, read_published
-from discreet.attacks.option_values import read_share
 from discreet.attacks.options import read_options
 from discreet.engines.connect import holds_tables, opened_table
 from discreet.engines.engine import Table
 from discreet.errors import WrongUsage
 from discreet.measure.assess import resolve_policy
 from discreet.measure.roles import reading_hints, select_table
+from discreet.option_values import read_share
 from discreet.policy import model
 from discreet.policy.attack_tolerance import DEFAULT
 from discreet.progress import follow_phases

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _KEPT_CHOICES = (
     *("policy", "quasi", "sensitive", "unit", "hierarchies", "table", "delimiter", "encoding"),
     *("against", "method", "suppress", "utility", "weights", "target", "seconds", "suppressed"),
-    *("leave_out", "weight", "household", "publish_weight"),
+    *("leave_out", "options", "weight", "household", "publish_weight"),
     *("earlier", "accept_risk"),
 )
 

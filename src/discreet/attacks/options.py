@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from discreet.attacks.option_values import read_group_size, read_memory, read_noise, read_option
 from discreet.errors import WrongUsage, did_you_mean
+from discreet.option_values import read_group_size, read_memory, read_noise, read_option
 from discreet.registry import AttackSpec, OptionSpec
 
 SEED = OptionSpec("seed", "integer", "Repeat the same run.", minimum=0)

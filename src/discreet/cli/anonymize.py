@@ -21,6 +21,7 @@ from discreet.cli import options, output
 from discreet.cli.findings import ShareType, print_refusal
 from discreet.criteria.criterion import parameter_types
 from discreet.errors import InvalidManifest, RiskNotTolerated, WrongUsage
+from discreet.option_values import read_values
 from discreet.policy.model import Utility
 from discreet.registry import METHODS, CriterionSpec
 from discreet.release.release import Release
@@ -89,6 +90,23 @@ class WeightsType(click.ParamType[dict[str, float]]):
                 self.fail("Write columns with their weights, such as age=2,zip=0.5.", param, ctx)
             found[name.strip()] = weight
         return found
+
+
+class MethodOptionsType(click.ParamType[dict[str, Any]]):
+    """Options of a method: `search=optimal`; the method's specification reads their values."""
+
+    name = "name=value,…"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> dict[str, Any]:
+        """Return what is stated, by name."""
+        if isinstance(value, dict):
+            return value
+        try:
+            return dict(read_values(value))
+        except ValueError:
+            self.fail("Write options with their values, such as search=optimal.", param, ctx)
 
 
 class CriterionLevelType(click.ParamType[CriterionLevel]):
@@ -162,6 +180,12 @@ _method_options = options.combine_options(
         type=WeightsType(),
         hidden=True,
         help="What columns count for, such as age=2.",
+    ),
+    click.option(
+        "--options",
+        type=MethodOptionsType(),
+        hidden=True,
+        help="Options of the method, such as search=optimal.",
     ),
     click.option("--target", metavar="COLUMN", help="The column that a classifier is to predict."),
     click.option(

@@ -9,11 +9,11 @@ from typing import Any
 import click
 
 from discreet.attacks.all_attacks import ALL
-from discreet.attacks.option_values import read_single_value
 from discreet.attacks.options import attack_options
 from discreet.cli import options, output
 from discreet.cli.findings import finding_options, print_judged
 from discreet.errors import did_you_mean
+from discreet.option_values import read_single_value
 from discreet.registry import ATTACKS, AttackSpec, OptionSpec
 
 EPILOG = """\b

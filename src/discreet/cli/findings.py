@@ -12,9 +12,9 @@ import click
 
 from discreet.attacks.all_attacks import AttackReport
 from discreet.attacks.finding import Finding
-from discreet.attacks.option_values import read_share
 from discreet.cli import options, output
 from discreet.errors import RiskNotTolerated
+from discreet.option_values import read_share
 from discreet.registry import DetailTable
 
 if TYPE_CHECKING:

@@ -167,6 +167,7 @@ def _release(
         utility=written.utility,
         weights=written.weights,
         target=written.target,
+        options=written.options,
         leave_out=tuple(written.leave_out or ()),
         steps=tuple(steps),
         publish_weight=written.publish_weight,

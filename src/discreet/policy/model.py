@@ -316,7 +316,8 @@ class ReleasePolicy:
 
     `suppress` is the share of rows that may be left out, `weights` what a quasi-identifier's loss
     counts (1 where it is not listed), `target` the column that a classifier is to predict,
-    `leave_out` the columns that are not published, whatever their roles. The sampling weight is
+    `options` the method's own options, `leave_out` the columns that are not published, whatever their
+    roles. The sampling weight is
     published with `publish_weight` only: one that few people have singles them out.
 
     >>> release = ReleasePolicy(suppress=0.05, steps=(TopCode("age", Decimal(90)),))
@@ -329,6 +330,7 @@ class ReleasePolicy:
     utility: Utility = "loss"
     weights: Mapping[str, float] = field(default_factory=dict[str, float], hash=False)
     target: str | None = None
+    options: Mapping[str, object] = field(default_factory=dict[str, object], hash=False)
     leave_out: tuple[str, ...] = ()
     steps: tuple[Step, ...] = ()
     publish_weight: bool = False

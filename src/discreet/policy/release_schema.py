@@ -15,6 +15,7 @@ from pydantic import (
 )
 
 from discreet.errors import did_you_mean
+from discreet.option_values import read_options
 from discreet.policy.attack_tolerance import DEFAULT
 from discreet.policy.base_schema import Name, Number, WrittenMapping
 from discreet.policy.model import Utility
@@ -217,6 +218,9 @@ class WrittenRelease(WrittenMapping):
     target: Name | None = Field(
         None, description="The column to predict, with the utility classification."
     )
+    options: dict[Name, bool | int | float | str | list[str]] = Field(
+        {}, description="Options of the method, by their names."
+    )
     leave_out: Names | None = Field(
         None, alias="leave-out", description="Columns that are not published."
     )
@@ -226,6 +230,12 @@ class WrittenRelease(WrittenMapping):
         description="Whether the sampling weights are published; a rare weight singles people out.",
     )
     steps: list[WrittenStep] = Field([], description="What is done first, in this order.")
+
+    @model_validator(mode="after")
+    def _has_options_of_its_method(self) -> Self:
+        spec = METHODS.get(self.method)
+        read_options(spec.options, self.options, owner=f"The method {self.method}")
+        return self
 
     @model_validator(mode="after")
     def _has_target_if_classification(self) -> Self:

@@ -41,6 +41,7 @@ class AnonymizeOptions:
     utility: model.Utility | None = None
     weights: Mapping[str, float] = field(default_factory=dict[str, float])
     target: str | None = None
+    options: Mapping[str, object] = field(default_factory=dict[str, object])
     leave_out: Sequence[str] = ()
     weight: str | None = None
     household: str | None = None
@@ -258,4 +259,11 @@ def _release(release: model.ReleasePolicy, options: AnonymizeOptions) -> model.R
         "publish_weight": options.publish_weight,
     }
     chosen = {name: value for name, value in given.items() if value is not None}
-    return replace(release, **chosen, weights={**release.weights, **options.weights})
+    # Options of the policy are those of its method.
+    kept = release.options if options.method in (None, release.method) else {}
+    return replace(
+        release,
+        **chosen,
+        weights={**release.weights, **options.weights},
+        options={**kept, **options.options},
+    )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from discreet.attacks.option_values import read_share
+from discreet.option_values import read_share
 from discreet.registry import AttackSpec, OptionSpec
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import Any
@@ -65,7 +65,7 @@ def read_amount(value: object) -> str:
 
 
 def read_option(option: OptionSpec, value: object) -> Any:
-    """Return the value of an option as its attack takes it.
+    """Return the value of an option as what it belongs to takes it.
 
     Raises:
         ValueError: The value is not of the option's kind; the sentence says what to write.
@@ -77,6 +77,32 @@ def read_option(option: OptionSpec, value: object) -> Any:
         items: tuple[object, ...] = tuple(value) if several else (value,)  # pyright: ignore[reportUnknownArgumentType, reportArgumentType]
         return tuple(read_single_value(option, item) for item in items)
     return read_single_value(option, value)
+
+
+def read_options(
+    options: Sequence[OptionSpec], stated: Mapping[str, object], *, owner: str
+) -> dict[str, Any]:
+    """Return the value of each option, of those that are not stated the default.
+
+    Raises:
+        ValueError: A name is unknown, or a value is not of its option's kind; the sentence names it.
+
+    >>> least = OptionSpec("least", "integer", "The fewest rows.", default=1, minimum=1)
+    >>> read_options([least], {"least": "3"}, owner="The method chunks")
+    {'least': 3}
+    """
+    known = {option.name: option for option in options}
+    for name in stated:
+        if name not in known:
+            listed = did_you_mean(name, known) if known else " It has none."
+            raise ValueError(f"{owner} has no option '{name}'.{listed}")
+    found: dict[str, Any] = {}
+    for name, option in known.items():
+        try:
+            found[name] = read_option(option, stated.get(name, option.default))
+        except ValueError as error:
+            raise ValueError(f"Option '{name}': {error}") from None
+    return found
 
 
 def read_single_value(option: OptionSpec, value: object) -> Any:
