@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import Any
 
 from discreet.errors import did_you_mean
-from discreet.registry import OptionSpec
+from discreet.registry import MethodSpec, OptionSpec
 
 
 def read_names(value: object) -> tuple[str, ...]:
@@ -80,29 +80,41 @@ def read_option(option: OptionSpec, value: object) -> Any:
 
 
 def read_options(
-    options: Sequence[OptionSpec], stated: Mapping[str, object], *, owner: str
+    options: Mapping[str, OptionSpec], stated: Mapping[str, object], *, owner: str
 ) -> dict[str, Any]:
-    """Return the value of each option, of those that are not stated the default.
+    """Return the value of every option: as stated, else its default.
+
+    Args:
+        options: The options by their names.
+        stated: What is stated, by name.
+        owner: What they belong to, such as `attack tracker`.
 
     Raises:
-        ValueError: A name is unknown, or a value is not of its option's kind; the sentence names it.
+        ValueError: An option is unknown, missing, or not of its kind; the sentence names it.
 
     >>> least = OptionSpec("least", "integer", "The fewest rows.", default=1, minimum=1)
-    >>> read_options([least], {"least": "3"}, owner="The method chunks")
+    >>> read_options({"least": least}, {"least": "3"}, owner="method chunks")
     {'least': 3}
     """
-    known = {option.name: option for option in options}
-    for name in stated:
-        if name not in known:
-            listed = did_you_mean(name, known) if known else " It has none."
-            raise ValueError(f"{owner} has no option '{name}'.{listed}")
-    found: dict[str, Any] = {}
-    for name, option in known.items():
+    found = {name: read_option(option, option.default) for name, option in options.items()}
+    for name, value in stated.items():
+        if name not in options:
+            near = did_you_mean(name, options) if options else " It has none."
+            raise ValueError(f"The {owner} has no option '{name}'.{near}")
         try:
-            found[name] = read_option(option, stated.get(name, option.default))
+            found[name] = read_option(options[name], value)
         except ValueError as error:
-            raise ValueError(f"Option '{name}': {error}") from None
+            raise ValueError(f"{name} of the {owner}: {error}") from None
+    for name, option in options.items():
+        if option.required and found[name] in (None, ()):
+            raise ValueError(f"The {owner} needs {name}: {option.summary}")
     return found
+
+
+def read_method_options(spec: MethodSpec, stated: Mapping[str, object]) -> dict[str, Any]:
+    """Return the value of every option of a recoding method, as `read_options` does."""
+    options = {option.name: option for option in spec.options}
+    return read_options(options, stated, owner=f"method {spec.name}")
 
 
 def read_single_value(option: OptionSpec, value: object) -> Any:

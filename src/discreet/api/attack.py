@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from discreet.attacks.all_attacks import ALL, AttackInput, AttackReport, attack_all, run_attack
 from discreet.attacks.finding import judge, worst_first
 from discreet.attacks.manifest import describe_release, find_manifest, read_published
-from discreet.attacks.options import read_options
+from discreet.attacks.options import read_attack_options
 from discreet.engines.connect import holds_tables, opened_table
 from discreet.engines.engine import Table
 from discreet.errors import WrongUsage
@@ -140,7 +140,7 @@ class AttackRequest:
     def run(self, *, tolerance: float | None) -> AttackReport:
         """Open the target, attack it, and judge the findings."""
         self._require_target()
-        options = read_options(self.spec, self.stated)
+        options = read_attack_options(self.spec, self.stated)
         cautions: list[str] = []
 
         def caution(sentence: str) -> None:

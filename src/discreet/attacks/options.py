@@ -5,8 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from discreet.errors import WrongUsage, did_you_mean
-from discreet.option_values import read_group_size, read_memory, read_noise, read_option
+from discreet.errors import WrongUsage
+from discreet.option_values import (
+    read_group_size,
+    read_memory,
+    read_noise,
+    read_option,
+    read_options,
+)
 from discreet.registry import AttackSpec, OptionSpec
 
 SEED = OptionSpec("seed", "integer", "Repeat the same run.", minimum=0)
@@ -176,23 +182,13 @@ def default_options(spec: AttackSpec) -> dict[str, Any]:
     return {name: read_option(one, one.default) for name, one in attack_options(spec).items()}
 
 
-def read_options(spec: AttackSpec, stated: Mapping[str, object]) -> dict[str, Any]:
+def read_attack_options(spec: AttackSpec, stated: Mapping[str, object]) -> dict[str, Any]:
     """Return the value of every option of an attack: as stated, else its default.
 
     Raises:
         WrongUsage: An option is unknown, missing, or not of its kind.
     """
-    options = attack_options(spec)
-    found = default_options(spec)
-    for name, value in stated.items():
-        if name not in options:
-            near = did_you_mean(name, options)
-            raise WrongUsage(f"The attack {spec.name} has no option '{name}'.{near}")
-        try:
-            found[name] = read_option(options[name], value)
-        except ValueError as error:
-            raise WrongUsage(f"{name} of the attack {spec.name}: {error}") from None
-    for name, option in options.items():
-        if option.required and found[name] in (None, ()):
-            raise WrongUsage(f"The attack {spec.name} needs {name}: {option.summary}")
-    return found
+    try:
+        return read_options(attack_options(spec), stated, owner=f"attack {spec.name}")
+    except ValueError as error:
+        raise WrongUsage(str(error)) from None

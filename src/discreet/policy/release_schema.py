@@ -15,7 +15,7 @@ from pydantic import (
 )
 
 from discreet.errors import did_you_mean
-from discreet.option_values import read_options
+from discreet.option_values import read_method_options
 from discreet.policy.attack_tolerance import DEFAULT
 from discreet.policy.base_schema import Name, Number, WrittenMapping
 from discreet.policy.model import Utility
@@ -233,8 +233,7 @@ class WrittenRelease(WrittenMapping):
 
     @model_validator(mode="after")
     def _has_options_of_its_method(self) -> Self:
-        spec = METHODS.get(self.method)
-        read_options(spec.options, self.options, owner=f"The method {self.method}")
+        read_method_options(METHODS.get(self.method), self.options)
         return self
 
     @model_validator(mode="after")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from discreet.errors import WrongUsage
-from discreet.option_values import read_options
+from discreet.option_values import read_method_options
 from discreet.policy.model import ReleasePolicy
 from discreet.progress import Progress
 from discreet.registry import METHODS
@@ -35,7 +35,7 @@ def solve_problem(
     if problem.judge.population and not spec.counts_population:
         raise overlapping_labels_error()
     try:
-        options = read_options(spec.options, release.options, owner=f"The method {spec.name}")
+        options = read_method_options(spec, release.options)
     except ValueError as error:
         raise WrongUsage(str(error)) from None
     return spec.run(problem, release, seconds=seconds, progress=progress, **options)
