@@ -81,6 +81,7 @@ class Style:
     is_first: bool = False
     layout: str = "lines"  # of JSON: lines, list, indented
     seed: int = 0
+    has_comma: bool = False  # as decimal mark, and N/A for what is missing
 
     @property
     def reading(self) -> str:
@@ -88,6 +89,7 @@ class Style:
         said = [f'delimiter: "{self.delimiter}"'.replace("\t", "\\t")]
         said += [] if self.encoding != "latin-1" else ["encoding: latin-1"]
         said += [] if self.is_multiline else ["multiline: false"]
+        said += ['decimal: ","', "missing: [N/A]"] if self.has_comma else []
         return f"    reading: {{{', '.join(said)}}}\n"
 
 
@@ -107,6 +109,7 @@ def draw_style(chance: Random) -> Style:
         is_first=chance.random() < 0.3,
         layout=chance.choice(("lines", "lines", "list", "indented")),
         seed=chance.randrange(10**9),
+        has_comma=chance.random() < 0.3,
     )
 
 
@@ -125,6 +128,10 @@ def write_csv(table: TextTable, path: Path, style: Style) -> None:
 
 
 def _csv_cell(cell: str | None, style: Style) -> str:
+    if style.has_comma:
+        cell = (
+            "N/A" if cell is None else re.sub(r"^([+-]?\d+)\.(\d+([eE][+-]?\d+)?)$", r"\1,\2", cell)
+        )
     if cell is None:
         return ""
     if style.quoting == "never" or not style.is_multiline:

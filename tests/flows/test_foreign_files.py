@@ -77,3 +77,19 @@ def test_a_survey_file_is_released_by_its_labels(folder: Path, discreet) -> None
     released = pd.read_csv("out.csv", dtype=str)
     assert set(released["v1"].dropna()) <= {"male", "female", "*"}
     assert "99" not in set(released["v2"].dropna())
+
+
+def test_a_cell_of_another_form_is_named_with_its_row_and_what_was_expected(
+    extract: Path, discreet
+) -> None:
+    assert discreet("init", extract, "-o", "kunden.yaml").code == 0
+    text = Path("kunden.yaml").read_text("utf-8")
+    Path("kunden.yaml").write_text(text.replace(", unsure: true", ""), "utf-8")
+    with extract.open("ab") as file:
+        file.write(b"1300;um 1950;1,50;M;Ulm\r\n")
+    found = discreet("assess", extract, "--policy", "kunden.yaml")
+    assert "1 cell of 'geboren' is no date written as %d.%m.%Y (first in row 243)" in found.out
+    made = discreet("anonymize", extract, "--policy", "kunden.yaml", "--output", "out.csv")
+    assert made.code == 1
+    assert "kunden.csv, row 243, column 'geboren': the cell is no date written as" in made.err
+    assert "1950" not in made.err

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
@@ -14,7 +15,8 @@ from discreet.engines.declared_schema import (
     is_kind_compatible,
 )
 from discreet.engines.engine import Column, DeclaredColumn, Kind, Table
-from discreet.formatting import join_names
+from discreet.errors import UnreadableSource
+from discreet.formatting import format_count, join_names
 from discreet.measure.classes import SUPPRESSED
 from discreet.measure.profile.reading import describe_reading
 from discreet.policy import model
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
 
 
 _NAMED = 5
+_ROW = "discreet row"  # no column of the table is called so
 
 
 def exposed_columns(bound: RoleBinding) -> tuple[str, ...]:
@@ -97,15 +100,56 @@ def reading_cautions(table: Table, policy: model.TablePolicy | None) -> list[str
     return [*([found] if found else []), *doubts]
 
 
+@dataclass(frozen=True)
+class Misfits:
+    """How many cells of a column do not fit what is declared, and the first row that has one."""
+
+    declared: DeclaredColumn
+    count: int
+    first_row: int | None
+
+    @property
+    def expected(self) -> str:
+        """What every cell should be."""
+        return f"{KIND_NAMES[self.declared.kind]}{_describe_form(self.declared)}"
+
+
 def misfit_cautions(table: Table, policy: model.TablePolicy | None) -> list[str]:
     """Return a sentence for each column of a file that has cells which do not fit its declared kind."""
     return [
-        f"{count:,} {'cell' if count == 1 else 'cells'} of '{name}' {'is' if count == 1 else 'are'} no "
-        f"{KIND_NAMES[declared.kind]}{_describe_form(declared)}, and "
-        "answers take them for missing. Correct them, or the `kind:` of the column."
-        for name, (declared, count) in count_misfits(table, policy).items()
-        if count
+        f"{one.count:,} {'cell' if one.count == 1 else 'cells'} of '{name}' "
+        f"{'is' if one.count == 1 else 'are'} no {one.expected}{_describe_row(one)}, and "
+        "answers take them for missing. Correct them, list them under `missing:`, or change the `kind:` of "
+        "the column."
+        for name, one in count_misfits(table, policy).items()
+        if one.count
     ]
+
+
+def refuse_misfits(table: Table, policy: model.TablePolicy | None) -> None:
+    """Refuse a file with a cell that keeps a column's hierarchy from being used.
+
+    Raises:
+        UnreadableSource: A column that is declared as numbers or dates holds something else.
+    """
+    if policy is None or table.schema is None:
+        return
+    texts = {column.name for column in table.columns if column.kind is Kind.TEXT}
+    doubtful = [c for c in policy.columns if c.name in texts and c.hierarchy is not None]
+    if not any(c.kind not in (None, "text") for c in doubtful):
+        return
+    names = {column.name for column in doubtful}
+    for name, one in count_misfits(table, policy).items():
+        if one.count and name in names:
+            raise UnreadableSource(
+                f"{table.label}, row {one.first_row:,}, column '{name}': the cell is no {one.expected}, as the "
+                f"policy declares it; {format_count(one.count, 'cell is', 'cells are')} so. Correct the data, list the "
+                "cell under `missing:` in the policy, or change the column's `kind:` and hierarchy."
+            )
+
+
+def _describe_row(found: Misfits) -> str:
+    return f" (first in row {found.first_row:,})" if found.first_row else ""
 
 
 def _describe_form(declared: DeclaredColumn) -> str:
@@ -113,26 +157,40 @@ def _describe_form(declared: DeclaredColumn) -> str:
     return f" written as {' or '.join(dates)}" if dates else ""
 
 
-def count_misfits(
-    table: Table, policy: model.TablePolicy | None
-) -> dict[str, tuple[DeclaredColumn, int]]:
+def count_misfits(table: Table, policy: model.TablePolicy | None) -> dict[str, Misfits]:
     """Return for each declared column of a file without types how many of its cells do not fit."""
     if policy is None or table.schema is None:
         return {}
     declared = declared_columns(policy)
     doubtful = {
-        column.name: (
-            declared[column.name],
-            _misfits_expression(column, declared[column.name], table),
-        )
+        column.name: _misfits_expression(column, declared[column.name], table)
         for column in table.columns
         if column.name in declared and not _is_fitting(column, declared[column.name], table)
     }
     if not doubtful:
         return {}
-    counts = [build.alias_as(tree, name) for name, (_, tree) in doubtful.items()]
-    found = table.engine.run(build.select(*counts, source=table.relation.copy())).to_pylist()[0]
-    return {name: (one, int(found[name] or 0)) for name, (one, _) in doubtful.items()}
+    number = build.alias_as(exp.Window(this=exp.RowNumber()), _ROW)
+    numbered = build.select(exp.Star(), number, source=table.relation.copy())
+    wanted = [
+        build.alias_as(found, f"{place}{word}")
+        for place, tree in enumerate(doubtful.values())
+        for word, found in (
+            ("n", exp.Count(this=tree)),
+            ("row", exp.Min(this=_row_if(tree))),
+        )
+    ]
+    row = table.engine.run(build.select(*wanted, source=build.subquery(numbered, "t"))).to_pylist()[
+        0
+    ]
+    return {
+        name: Misfits(declared[name], int(row[f"{place}n"] or 0), row[f"{place}row"])
+        for place, name in enumerate(doubtful)
+    }
+
+
+def _row_if(value: exp.Expr) -> exp.Expr:
+    is_there = build.is_null(value.copy()).not_()
+    return exp.Case(ifs=[exp.If(this=is_there, true=build.column(_ROW))])
 
 
 def _date_forms(column: Column, table: Table) -> tuple[str, ...]:
@@ -151,10 +209,11 @@ def _has_declared_form(column: Column, declared: DeclaredColumn, table: Table) -
 
 
 def _misfits_expression(column: Column, declared: DeclaredColumn, table: Table) -> exp.Expr:
+    """Return the cell where it does not fit, NULL where it does."""
     value = build.column(column.name)
     if declared.kind is column.kind and not _has_declared_form(column, declared, table):
-        return exp.Count(this=value)  # all of them are dates, in another form
+        return value  # all of them are dates, in another form
     text = exp.cast(value, "TEXT")
     is_blank = exp.EQ(this=exp.Trim(this=text.copy()), expression=build.text(""))
     misfit = exp.and_(build.is_null(cast_declared(text, declared)), exp.not_(is_blank))
-    return exp.Count(this=exp.Case(ifs=[exp.If(this=misfit, true=value.copy())]))
+    return exp.Case(ifs=[exp.If(this=misfit, true=value.copy())])

@@ -12,6 +12,7 @@ from discreet.engines.engine import Table
 from discreet.engines.scratch import ScratchEngine
 from discreet.errors import EmptySource
 from discreet.measure.assess import resolve_policy
+from discreet.measure.cautions import refuse_misfits
 from discreet.measure.roles import reading_hints, refuse_stray_name, require_column, select_table
 from discreet.policy import model
 from discreet.sql import build
@@ -94,6 +95,7 @@ def open_source(
         ScratchEngine(table.engine) as scratch,
     ):
         stated = select_table(loaded, label=table.label, name=reading.table) if loaded else None
+        refuse_misfits(table, stated)
         path = str(loaded.path) if loaded and loaded.path else None
         unit = reading.unit or (stated.unit if stated else None)
         wanted = {*(stated.release.leave_out if stated else ())}
