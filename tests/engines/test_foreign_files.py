@@ -111,6 +111,7 @@ def test_the_draft_says_how_the_file_is_written(tmp_path: Path) -> None:
         (["17.05.2024 9:05", "1.5.2024 10:05:07"], "timestamp", [moment(2024, 5, 17, 9, 5), moment(2024, 5, 1, 10, 5, 7)]),
         (["5/17/2024 1:05 PM", "5/1/2024 11:05 am"], "timestamp", [moment(2024, 5, 17, 13, 5), moment(2024, 5, 1, 11, 5)]),
         (["ja", "nein"], "text", ["ja", "nein"]),
+        (["294247-01-10 04:00:54.775806", "5"], "text", ["294247-01-10 04:00:54.775806", "5"]),
     ],
 )  # fmt: skip
 def test_the_form_of_a_column_is_recognized(

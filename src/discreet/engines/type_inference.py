@@ -374,7 +374,10 @@ def fits_guess(value: exp.Expr, guess: TypeGuess) -> exp.Expr:
 
 def _convert_value(value: exp.Expr, plain: exp.Expr, guess: TypeGuess) -> exp.Expr:
     if not guess.written.dates:
-        return exp.TryCast(this=plain.copy(), to=_data_type(guess))
+        # DuckDB fails at the ends of its timestamps even so: only what looks like one is cast.
+        cast = exp.TryCast(this=plain.copy(), to=_data_type(guess))
+        looks = matches_pattern(value, guess.pattern or "")
+        return exp.Case(ifs=[exp.If(this=looks, true=cast)])
     kind, since = _KINDS[guess.type], guess.written.since
     forms = [parse_date(value, form, kind, since=since) for form in guess.written.dates]
     return exp.Coalesce(this=forms[0], expressions=forms[1:]) if forms[1:] else forms[0]
