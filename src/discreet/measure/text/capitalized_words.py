@@ -17,7 +17,7 @@ _PARTS = re.compile(r"[^\W\d_]+")
 _CONTRACTION = re.compile(r"['’](?:m|t|ll|ve|re|d)\Z", re.IGNORECASE)
 _POSSESSIVE = re.compile(r"['’][sS]?\Z|(?<=[sS])['’]\Z")
 _PARTICLE = re.compile(
-    r"[ \u00a0](?:(?:de|van|der|den|von|vom|la|las|los|del|della|da|das|di|do|dos|bin|ibn|al|el|y|e|i|le|du|des|ten|ter|zu|zum|zur|af|av|het|op|und)[ \u00a0]){1,3}\Z"
+    r"[ \u00a0](?:(?:de|van|der|den|von|vom|la|las|los|del|della|da|das|di|do|dos|bin|ibn|al|el|y|e|i|le|du|ten|ter|zu|zum|zur|af|av|het|op)[ \u00a0]){1,3}\Z"
     r"|[ ](?:d|o|l|dell|dall|t|s)['’]\Z",
     re.IGNORECASE,
 )
@@ -28,6 +28,12 @@ _TITLES = frozenset(_TITLE_WORDS.split()) | frozenset(
     fold_accents(title) for title in languages.TITLES.split()
 )
 _SPANISH_TITLES = frozenset(("don", "dona"))  # a given name in other languages
+_FOREIGN_TITLES = frozenset(("pat", "pfl", "ide", "due", "schwester"))  # words or names in English
+_WEEKDAYS_TEXT = """
+monday tuesday wednesday thursday friday saturday sunday montag dienstag mittwoch donnerstag freitag samstag sonntag lundi mardi mercredi jeudi
+vendredi samedi dimanche lunes martes miercoles jueves viernes sabado domingo
+"""
+_WEEKDAYS = frozenset(_WEEKDAYS_TEXT.split())
 # What may stand between a title and the name: `Dr. med. Koch`.
 _AFTER_TITLE = re.compile(
     r"\.?[ \u00a0]{0,2}(?:(?:med|rer|nat|dent|phil|habil|vet|jur|sc|univ|h|c)\.[ \u00a0]?){0,4}"
@@ -85,7 +91,9 @@ def classify_word(word: str, language: str = "en") -> int:
         return WordKind.INITIAL
     if _is_title(plain, language) and not word.isupper():
         return WordKind.TITLE
-    if any(sign.isdigit() or sign == "_" for sign in word) or _CONTRACTION.search(word):
+    if plain in _WEEKDAYS or any(sign.isdigit() or sign == "_" for sign in word):
+        return 0
+    if _CONTRACTION.search(word):
         return 0
     kind = WordKind.UPPER if word.isupper() else 0
     parts = [plain.replace("'", "").replace("’", ""), *_PARTS.findall(plain)]
@@ -93,6 +101,8 @@ def classify_word(word: str, language: str = "en") -> int:
     ordinary = {part for part in parts if lexicon.is_ordinary(part, language)}
     if ordinary.issuperset(parts[1:]):
         kind |= WordKind.ORDINARY
+    elif language == "de" and len(parts) > 2 and parts[-1] in ordinary:
+        return kind | WordKind.ORDINARY  # `Baker-Zyste`
     elif len(parts) > 2:
         # `Self-emp` is no name, although `Self` alone may be one.
         parts = [part for part in parts if part not in ordinary]
@@ -104,7 +114,9 @@ def classify_word(word: str, language: str = "en") -> int:
 
 
 def _is_title(plain: str, language: str) -> bool:
-    return plain in _TITLES and (language in ("", "es") or plain not in _SPANISH_TITLES)
+    if plain not in _TITLES or (plain in _FOREIGN_TITLES and language == "en"):
+        return False
+    return language in ("", "es") or plain not in _SPANISH_TITLES
 
 
 def find_words(text: str, own: Collection[str], language: str) -> Iterator[CapitalizedWord]:
@@ -134,7 +146,7 @@ def is_own(word: str, own: Collection[str]) -> bool:
 
 
 _NAME_LABEL = re.compile(
-    r"\b(?:names?|nom|nombre|apellidos?|nachname|vorname|prénom|surname)[ \u00a0]?: {0,6}\Z",
+    r"\b(?:names?|nom|nombre|apellidos?|nachname|vorname|prénom|surname|mother|father|mère|père|madre|padre|mutter|vater|patient|patientin|patiente|paciente|witness|testigo|témoin|zeuge|zeugin)[ \u00a0]?: {0,6}\Z",
     re.IGNORECASE,
 )
 _CAPITAL_PARTICLES_TEXT = """
@@ -179,7 +191,9 @@ def _reclassify_word(
     if word.kind & WordKind.TITLE:
         return word
     gap = text[run[-1].end : word.start] if run else ""
-    if gap in (" ", "-") and (run[-1].kind & WordKind.TITLED or _is_given(run[-1])):
+    if (gap in (" ", "-") or (len(run) > 1 and _PARTICLE.fullmatch(gap))) and (
+        run[0].kind & WordKind.TITLED or _is_given(run[0]) or _is_given(run[-1])
+    ):
         return word if word.may_be_name else _accept_word(text, word, 0)
     is_titled = (
         0 < word.start - title_end < _LONGEST_TITLE_GAP
@@ -199,7 +213,7 @@ def _accept_word(text: str, word: CapitalizedWord, mark: int) -> CapitalizedWord
     written = text[word.start : word.end]
     if word.may_be_name:
         return CapitalizedWord(word.start, word.end, word.kind | mark, word.possessive)
-    if not written[1:].islower() or word.end - word.start < 3:
+    if not written.istitle() or word.end - word.start < 3:
         return word
     return CapitalizedWord(word.start, word.end, WordKind.UNKNOWN | mark, word.possessive)
 
@@ -217,7 +231,7 @@ def _joins_run(text: str, run: list[CapitalizedWord], word: CapitalizedWord) -> 
         # `Smith, John`: a family name first, then a given name that is no everyday word.
         backwards = len(run) <= 2 and not last.kind & WordKind.INITIAL
         return backwards and bool(word.kind & (WordKind.GIVEN | WordKind.OWN)) and word.is_sure
-    return _PARTICLE.search(gap) is not None
+    return _PARTICLE.fullmatch(gap) is not None
 
 
 def _kinds_differ(one: int, other: int) -> bool:

@@ -69,9 +69,9 @@ _LOCAL = re.compile(
     r"\d(?<![\w./+-]\d)(?:\d{2}[-. –]\d{4}|\d{7,13}|\d{3,6})(?![\w]|[-./]\d)" + _EXTENSION, re.I
 )
 _CALL = re.compile(
-    r"(?:phone|telephone|telefon|telefono|teléfono|téléphone|tél|móvil|movil|celular|portable|mobil|handy|rufnummer|nummer|joindre|appeler|rappeler|llamar|au|al|unter|erreichbar|tel|cell|cellphone|mobile|pager|paged|beeper|ph|call|called|callback|call back|dial|reach(?:ed)?"
+    r"(?:phone|telephone|telefon|telefono|teléfono|téléphone|tél|móvil|movil|celular|tlf|tfno|portable|mobil|handy|rufnummer|nummer|joindre|appeler|rappeler|llamar|au|al|unter|erreichbar|tel|cell|cellphone|mobile|pager|paged|beeper|ph|call|called|callback|call back|dial|reach(?:ed)?"
     r"|contact|text(?:ed)?|landline|hotline|home|work|fax|facsimile|ext|extension)(?:[ ]?\((?:home|work|cell|h|w|c|m)\))?"
-    r"(?: (?:number|no|line|nummer|número|numéro|der|le|el|es|est|ist|back|him|her|them|us|me|the|his|my|office|clinic|nurse|on|at|is|was|to|or|#)){0,4}[ .:#-]{1,4}\Z",
+    r"(?: (?:number|no|line|nummer|número|numéro|der|le|el|es|est|ist|back|him|her|them|us|me|the|his|my|office|clinic|nurse|on|at|is|was|to|or|#)){0,4}[ .:#(-]{1,4}\Z",
     re.IGNORECASE,
 )
 _STRONG_CALL = re.compile(
@@ -80,7 +80,7 @@ _STRONG_CALL = re.compile(
     re.IGNORECASE,
 )
 _CALL_WORDS = """
-telefon telefono teléfono téléphone tél móvil movil celular portable mobil handy rufnummer nummer joindre appeler rappeler llamar au al unter erreichbar número numéro
+tlf tfno telefon telefono teléfono téléphone tél móvil movil celular portable mobil handy rufnummer nummer joindre appeler rappeler llamar au al unter erreichbar número numéro
 phone telephone tel cell cellphone mobile pager paged beeper ph call called callback dial reach reached contact text texted
 landline hotline home work fax facsimile ext extension number no line back him her them us me the his my office clinic nurse
 on at is was to or
@@ -185,6 +185,12 @@ def find_phones(text: str) -> Iterator[TextSpan]:
             yield _phone_span(text, *found.span())
 
 
+_ANY_PHONE = re.compile(
+    r"\d(?<![\w./+-]\d)\d{0,5}(?:[ ./–-]\d{1,6}){1,5}(?:(?=x\d)|(?![\w]|[-./,]\d))" + _EXTENSION,
+    re.I,
+)
+
+
 def find_short_phones(text: str) -> Iterator[TextSpan]:
     """Return local numbers, extensions and pagers after a word that announces them."""
     for found in _LOCAL.finditer(text):
@@ -195,6 +201,12 @@ def find_short_phones(text: str) -> Iterator[TextSpan]:
         cue = _CALL if digits >= 7 else _STRONG_CALL
         if cue.search(text, max(0, start - 48), start) is not None:
             yield _phone_span(text, *found.span())
+    for found in _ANY_PHONE.finditer(text):
+        digits = sum(sign.isdigit() for sign in found[0])
+        if 7 <= digits <= 19 and word_before(text, found.start()) in _CALL_ENDS:
+            cue = _CALL.search(text, max(0, found.start() - 48), found.start())
+            if cue is not None and not _DATE_SHAPE.match(found[0]):
+                yield _phone_span(text, *found.span())
 
 
 def _phone_span(text: str, start: int, end: int) -> TextSpan:

@@ -42,8 +42,26 @@ _SHORT_YEAR = re.compile(
     r"[ \t.,-]{1,2}(?P<short>\d\d)(?![\d:/%.,]|[ ]?(?:mg|mcg|ml|units|[ap]\.?m|hours|minutes|days|weeks))",
     re.IGNORECASE,
 )
-_ALWAYS_MONTH = frozenset(
-    ("january", "february", "july", "september", "october", "november", "december")
+_ALWAYS_MONTH_TEXT = """
+january february july september october november december januar februar märz oktober dezember janvier février juillet août septembre octobre
+décembre enero febrero septiembre octubre noviembre diciembre
+"""
+_ALWAYS_MONTH = frozenset(_ALWAYS_MONTH_TEXT.split())
+_FOREIGN_SOMETIMES = frozenset(
+    (
+        "mai",
+        "juni",
+        "juli",
+        "avril",
+        "juin",
+        "mars",
+        "abril",
+        "mayo",
+        "junio",
+        "julio",
+        "agosto",
+        "marzo",
+    )
 )
 _SOMETIMES_MONTH = frozenset(
     (
@@ -64,7 +82,7 @@ _SOMETIMES_MONTH = frozenset(
 )
 _MONTH_CUE = re.compile(
     r"\b(?:in|since|last|next|until|till|by|early|late|mid|this|of|during|from|to|through|before|after|around|past|previous|every"
-    r"|between|and|or|for)[ -]{1,2}\Z",
+    r"|between|and|or|for|im|seit|ende|anfang|mitte|ab|bis|vom|letzten|nächsten|en|depuis|fin|début|mi|desde|hasta|finales de|principios de|mes de|mois de)[ -]{1,2}\Z",
     re.IGNORECASE,
 )
 _ISO = re.compile(
@@ -229,6 +247,8 @@ def _is_month(text: str, found: re.Match[str]) -> bool:
     month = found["month"].lower()
     if month in _ALWAYS_MONTH:
         return True
+    if month in _FOREIGN_SOMETIMES:
+        return _MONTH_CUE.search(text, max(0, found.start() - 20), found.start()) is not None
     if found["month"][0].islower() or month not in _SOMETIMES_MONTH:
         return False
     return _MONTH_CUE.search(text, max(0, found.start() - 20), found.start()) is not None
@@ -256,6 +276,20 @@ def find_compact_dates(text: str) -> Iterator[TextSpan]:
     """Return dates of eight digits without marks: `20190314`."""
     for found in _COMPACT.finditer(text):
         yield TextSpan(*found.span(), "C", "DATE", found[0][:4])
+
+
+_GERMAN_DAY = re.compile(
+    r"\b(?:am|vom|bis|seit|ab|zum|den|dem|der|und|kontrolle|termin|am \w{6,10},? den)(?: zum)? (?P<day>\d{1,2}\.(?P<month>\d{1,2})\.)(?!\d)",
+    re.IGNORECASE,
+)
+
+
+def find_german_days(text: str) -> Iterator[TextSpan]:
+    """Return days without a year as German writes them: `am 12.3.`."""
+    for found in _GERMAN_DAY.finditer(text):
+        day, month = found["day"].rstrip(".").split(".")
+        if _is_day(month, day):
+            yield TextSpan(*found.span("day"), "C", "DATE")
 
 
 def find_days(text: str) -> Iterator[TextSpan]:

@@ -10,6 +10,7 @@ import re
 from collections.abc import Collection
 
 from discreet.measure.text import lexicon
+from discreet.measure.text.person_names import fold_accents
 
 # Small words that one of the four languages has and the others have not.
 _SMALL_WORDS = {
@@ -26,7 +27,7 @@ _SMALL = {language: frozenset(words.split()) for language, words in _SMALL_WORDS
 
 TITLES = """
 herr herrn frau fräulein fraulein monsieur madame mademoiselle mme mlle mlles mmes señor señora señorita senor senora senorita sr sra srta don doña dona
-dña dna dra docteur doctor doctora doktor maître professeur profesor profesora professor kollege kollegin kollegen confrère consœur veuve familie
+dña dna dra docteur doctor doctora doktor maître professeur profesor profesora professor kollege kollegin kollegen confrère consœur veuve familie polizeibeamte polizeibeamter polizist polizistin kommissar kommissarin schwester pfleger pat pfl ide due officer nurse agent
 """
 RELATIVES = """
 tochter sohn ehefrau ehemann mutter vater bruder schwester gatte gattin partner partnerin lebensgefährte lebensgefährtin tante onkel
@@ -39,13 +40,13 @@ novia novio pareja vecina vecino amiga amigo cuidadora cuidador tutora tutor sue
 """
 ROLES = """
 patient patientin patienten patients arzt ärztin hausarzt hausärztin oberarzt oberärztin chefarzt chefärztin assistenzarzt assistenzärztin
-stationsarzt stationsärztin notarzt kollege kollegin pfleger pflegerin pflegekraft krankenschwester krankenpfleger therapeut therapeutin psychologe
+stationsarzt stationsärztin notarzt kollege kollegin pfleger pflegerin pfl pat sozialarbeiterin sozialarbeiter sachbearbeiterin sachbearbeiter gutachter gutachterin mieter mieterin anruferin anrufer versicherungsnehmer versicherungsnehmerin beschuldigte beschuldigter kunde kundin halter halterin zeugen pflegekraft krankenschwester krankenpfleger therapeut therapeutin psychologe
 psychologin hebamme apotheker apothekerin anwalt rechtsanwalt dolmetscher dolmetscherin kontaktperson ansprechpartner ansprechpartnerin
 bezugsperson lehrerin lehrer pfarrer bewohner bewohnerin zeuge zeugin fahrer fahrerin name nachname vorname unterschrift
 patiente médecin infirmier infirmière chirurgien chirurgienne interne pharmacien pharmacienne kinésithérapeute psychologue sage-femme avocat
-avocate interprète aide-soignante aide-soignant assistante assistant témoin nom prénom signature
+avocate interprète aide-soignante aide-soignant assistante assistant témoin nom prénom signature assuré assurée appelant appelante suspect expert experte agent locataire propriétaire enseignante enseignant client cliente pte ide m'appelle appelle
 paciente médico médica enfermera enfermero cirujano cirujana fisioterapeuta farmacéutico farmacéutica psicólogo psicóloga matrona abogado
-abogada intérprete residente auxiliar testigo trabajadora nombre apellidos apellido firma
+abogada intérprete residente auxiliar testigo trabajadora social asegurado asegurada llamante agente detenido detenida perito perita inquilino inquilina propietario propietaria maestra maestro cliente pte pac due llamo nombre apellidos apellido firma
 """
 # Words right before a name: by whom, with whom, according to whom, and the ends of letters.
 BEFORE_NAMES = """
@@ -100,6 +101,9 @@ haben wurden werden sollen
 _NOT_ADJECTIVES = frozenset(_NOT_ADJECTIVES_TEXT.split())
 
 
+_ENOUGH = 4
+
+
 def detect_language(words: Collection[str]) -> str:
     """Return the language that most of a text's words belong to, small words counting twice.
 
@@ -116,7 +120,21 @@ def detect_language(words: Collection[str]) -> str:
         for language, small in _SMALL.items()
     }
     best = max(counts, key=lambda language: counts[language])
+    if counts[best] > _ENOUGH:
+        return best
+    # A short text: words count that only their endings and parts make known.
+    counts = {
+        language: counts[language]
+        + sum(lexicon.is_ordinary(fold_accents(word), language) for word in distinct)
+        for language in counts
+    }
+    best = max(counts, key=lambda language: counts[language])
     return best if counts[best] > 1 else ""
+
+
+def is_small_word(word: str) -> bool:
+    """Return whether a word in lower case is a small word of one of the languages."""
+    return any(word in small for small in _SMALL.values())
 
 
 def stands_like_noun(before: str) -> bool:

@@ -9,9 +9,9 @@ from importlib.resources import files
 from discreet.measure.text.person_names import FAMILY_NAMES, GIVEN_NAMES
 
 # Endings of words that name an illness, a drug, an act or a quality, hardly ever a person.
+_ENGLISH_ENDINGS = ("ment", "ness", "ity", "ical", "ically", "ing", "ous", "ive", "able", "ible")
 _WORD_ENDINGS = (
-    "itis osis emia metry ectomy ology logy ologist scopy pathy plasty ostomy uria algia gram graphy tion sion "
-    "ment ness ity ical ically ing ous ive able ible cillin mycin micin pril olol statin azole "
+    "itis osis emia metry ectomy ology logy ologist scopy pathy plasty ostomy uria algia gram graphy tion sion cillin mycin micin pril olol statin azole "
     "mab nib sartan oxacin gliptin prazole tidine zepam setron caine parin dronate vir pine "
     "zine triptan mide ol-xl"
 )
@@ -31,7 +31,13 @@ _ENDINGS_OF = {
     "es": tuple(_SPANISH_ENDINGS.split()),
 }
 _FORMS = ("s", "es", "ed", "d", "ing", "ly", "er")
-_FORMS_OF = {"de": ("s", "es", "e", "en", "n", "er"), "fr": ("s", "e", "es"), "es": ("s", "es")}
+_FORMS_OF = {
+    "": _FORMS,
+    "en": _FORMS,
+    "de": ("s", "es", "e", "en", "n", "er"),
+    "fr": ("s", "e", "es"),
+    "es": ("s", "es"),
+}
 _LONGEST = 40  # longer than any word of these languages
 # Family names end with these words as often as nouns do.
 _NAME_HEADS_TEXT = """
@@ -87,9 +93,7 @@ def is_ordinary(word: str, language: str = "en") -> bool:
         return False
     if is_listed(word, language) or (len(word) > 6 and word.endswith(_ENDINGS)):
         return True
-    endings = _ENDINGS_OF.get(language)
-    if endings is None:
-        return False
+    endings = _ENDINGS_OF.get(language, _ENGLISH_ENDINGS)
     if len(word) > 6 and word.endswith(endings):
         return True
     return language == "de" and _ends_with_noun(word)
@@ -100,7 +104,8 @@ def is_listed(word: str, language: str = "en") -> bool:
     words = _ordinary_words(language)
     return word in words or any(
         word.endswith(ending) and word.removesuffix(ending) in words
-        for ending in (*_FORMS, *_FORMS_OF.get(language, ()))
+        for ending in _FORMS_OF[language]
+        if len(word) - len(ending) > 2
     )
 
 
@@ -133,13 +138,15 @@ def is_country(word: str) -> bool:
 @cache
 def _ordinary_words(language: str) -> frozenset[str]:
     words = _read("ordinary") | _read("terms")
-    if language in _LISTS:
-        return words | _read(_LISTS[language])
-    if language:
+    if language == "en":
         return words
+    names = given_names() | family_names()
+    if language in _LISTS:
+        # English words that are names elsewhere: `Can`, `Grace`.
+        return (_read("ordinary") - names) | _read("terms") | _read(_LISTS[language])
     # The language is unknown: words of every language, unless they are names in another.
     others = frozenset[str]().union(*(_read(name) for name in _LISTS.values()))
-    return words | (others - given_names() - family_names())
+    return words | (others - names)
 
 
 _LISTS = {"de": "german", "fr": "french", "es": "spanish"}

@@ -37,7 +37,7 @@ _BEFORE = re.compile(
     r"|verified|witnessed|brought(?: in| here)?|raised|cared for|assisted|followed|managed|admitted|treated|approved|ordered|written|read|completed"
     r"|supervised|recommended|adopted|completed|placed|requested|obtained|provided|countersigned|cosigned|attested|authenticated|assessed|counsell?ed"
     r"|staffed|discussed|spoke|speaking|talked|met|consulted|conferred|lives|living|lived|reviewed|conversation|call|visit|appointment|follow[ -]?up|f/u"
-    r"|meeting|stays|staying|agree|agrees)(?: \w{2,12})? (?:by|with|to|from) {1,2}"
+    r"|meeting|stays|staying|agree|agrees)(?: \w{2,12})? (?:by|with|to|from|w/) {1,2}"
     r"|\b(?:brought|seeing|examined|accompanied|escorted|helped|admitted|referring|examining|evaluating|told|asked|called|contacted|paged|notified|informed|thanked?|per|saw|attn|dear|hi|hello|hey|named|alias|a\.?k\.?a\.?|n[ée]e|goes by|nicknamed"
     r"|known as|call(?:s|ed)? me|name\?|name is|names are|thanks|regards|sincerely|signed|respectfully|cordially|cc|by|introduced|met|visited|phoned|texted|emailed|messaged"
     r"|reached|updated|ask|tell|call|contact|notify|page)[,:]?[ \n]{1,3}[\"“]?"
@@ -100,7 +100,7 @@ patient pt client nurse therapist surgeon physician attending resident fellow in
 counsellor chaplain interpreter dietitian dietician nutritionist midwife hospitalist psychiatrist pediatrician anesthetist specialist
 assistant coordinator officer teacher attorney lawyer doctor pcp gp np rn pa md tech technician student scribe aide veteran detective
 judge pastor rabbi reverend professor sergeant captain lieutenant miss imam
-brought seeing examined accompanied escorted helped admitted referring examining evaluating by with to from told asked contacted paged notified informed thank thanked per saw attn dear hi hello hey alias aka a.k.a nee née
+brought seeing examined accompanied escorted helped admitted referring examining evaluating by with w/ to from told asked contacted paged notified informed thank thanked per saw attn dear hi hello hey alias aka a.k.a nee née
 nicknamed as thanks regards sincerely signed respectfully cordially cc introduced met visited phoned texted emailed messaged reached
 updated ask tell call contact notify page me name? surname kin nok guarantor subscriber author re informant insured member dictator signature
 witness examiner consultant operator anesthesia contact(s) names name(s) first last middle maiden
@@ -161,7 +161,7 @@ class _Run:
     @property
     def is_cued(self) -> bool:
         return (
-            self.follows
+            (self.follows and self.end - self.start > _SHORT_WORD)
             or bool(self.words[0].kind & WordKind.TITLED)
             or _is_announced(self.text, self.start)
             or _SIGNATURE.search(self.text, max(0, self.start - 12), self.start) is not None
@@ -256,6 +256,7 @@ def find_names(text: str, own: Collection[str], language: str) -> Iterator[TextS
         start, end = _name_in(run)
         if end > start:
             start = _start_with_particle(text, start, language)
+            end = _end_with_family(run, end)
             yield TextSpan(start, end, "A", "NAME")
             last_end = end
     if own:
@@ -278,6 +279,26 @@ def _start_with_particle(text: str, start: int, language: str) -> int:
         # In French and Spanish these are prepositions.
         found = _SMALL_PARTICLE_BEFORE.search(text, window, start)
     return found.start() if found else start
+
+
+_FAMILY_AFTER = re.compile(
+    r" (?P<family>[^\W\d_a-zß-öø-ÿ][^\W\d_]{2,20}(?:-[^\W\d_]{2,20})?)(?![\w'’-])"
+)
+
+
+def _end_with_family(run: _Run, end: int) -> int:
+    """Return where a name ends: one announced word takes a second one along that no list has."""
+    if len(run.words) > 1 or run.words[0].possessive or not run.is_cued:
+        return end
+    found = _FAMILY_AFTER.match(run.text, end)
+    if found is None or not found["family"].istitle():
+        return end
+    plain = fold_accents(found["family"])
+    return (
+        end
+        if plain in lexicon.everyday_words(run.language) or lexicon.is_country(plain)
+        else found.end()
+    )
 
 
 def _name_in(run: _Run) -> tuple[int, int]:
@@ -383,18 +404,55 @@ def _is_month(run: _Run) -> bool:
     return word in _MONTHS and word_before(run.text, run.start) in _SINCE
 
 
-def find_lower_names(text: str, words: set[str]) -> Iterator[TextSpan]:
-    """Return full names in small letters, both words known and neither an everyday word.
+_LOWER_FAMILY = re.compile(
+    r"(?: (?:de |van |von |del |da |dos |la )?(?P<family>[^\W\d_A-Z]{2,20}(?:[-'’][^\W\d_A-Z]{2,20})?))(?![\w'’])"
+)
+_LOWER_CUE = re.compile(
+    r"(?:\b(?:pt|pat\.?|pte\.?|pac\.?|patient|patientin|patiente|paciente|my name is|i am|name is|name:|je m['’]appelle|me llamo|ich heiße|mein name ist|hr\.|fr\.|frau|herr|mr\.?|mrs\.?|ms\.?|mme|sra?\.?"
+    r"|señora?|monsieur|madame) )(?P<given>[^\W\d_A-Z]{3,20}(?:-[^\W\d_A-Z]{2,20})?)(?![\w'’])"
+)
+_LOWER_WORDS = 3
 
-    `words` are the text's distinct words as written.
+
+def find_lower_names(text: str, words: set[str], language: str) -> Iterator[TextSpan]:
+    """Return full names in small letters: a known given name, or any word after `pt` or `my name is`.
+
+    `words` are the text's distinct words as written. The words after the given name must be family
+    names or unknown, and no everyday words.
     """
     for given in sorted(
-        word for word in words & lexicon.given_names() if not lexicon.is_ordinary(word)
+        word
+        for word in words
+        if word[0].islower()
+        and (plain := word if word.isascii() else fold_accents(word)) in lexicon.given_names()
+        and not lexicon.is_ordinary(plain, language)
     ):
-        for found in re.finditer(rf"\b{given} (?P<family>[a-z]{{2,20}})\b", text):
-            family = found["family"]
-            if family in lexicon.family_names() and not lexicon.is_ordinary(family):
-                yield TextSpan(*found.span(), "A", "NAME")
+        for found in re.finditer(rf"(?<![\w@./-]){given}(?![\w@./])", text):
+            end = _end_of_lower_name(text, found.end(), language)
+            if end > found.end():
+                yield TextSpan(found.start(), end, "A", "NAME")
+    for found in _LOWER_CUE.finditer(text):
+        plain = fold_accents(found["given"])
+        if not lexicon.is_ordinary(plain, language) or plain in lexicon.given_names():
+            end = _end_of_lower_name(text, found.end(), language)
+            if end > found.end():
+                yield TextSpan(found.start("given"), end, "A", "NAME")
+
+
+def _end_of_lower_name(text: str, end: int, language: str) -> int:
+    """Return where a name in small letters ends whose given name ends at `end`."""
+    for _ in range(_LOWER_WORDS):
+        found = _LOWER_FAMILY.match(text, end)
+        if found is None:
+            break
+        plain = fold_accents(found["family"])
+        is_family = plain in lexicon.family_names() and language != "en"
+        if languages.is_small_word(plain):
+            break
+        if lexicon.is_ordinary(plain, language) and not is_family:
+            break
+        end = found.end()
+    return end
 
 
 _KIN = re.compile(

@@ -26,22 +26,28 @@ _LABELS = {
 # Words that announce a number of each class. Those after the bar are also everyday words: between
 # them and the number must stand `number`, `#`, `:` or the like, or the number must be long.
 _CUES = {
-    "G": "ssn sin nino itin | social tax taxpayer",
-    "H": "mrn mr# mrn# umrn urn nhs emr ehr | record records chart patient pt hospital unit file fin rec",
-    "I": "hic hicn mbi pcn rxbin rxgrp | member membership subscriber policy policyholder group plan beneficiary medicare medicaid "
-    "insurance insured payer ins",
-    "J": "acct iban a/c visa mastercard amex | account accounts card bank routing billing invoice guarantor",
-    "K": "dea npi upin lic lic# | license licence licenses driver's drivers certificate cert certification board dl",
-    "L": "vin plate plates | vehicle tag registration car",
-    "M": "s/n imei udi serial | sn device implant pacemaker pump lead generator model lot ref prosthesis sensor stent valve mac",
+    "G": "ssn sin nino itin dni nie nif nir curp rfc nss steuer-id steueridentifikationsnummer steuernummer sozialversicherungsnummer rentenversicherungsnummer "
+    "ahv-nummer | social tax taxpayer",
+    "H": "mrn mr# mrn# umrn urn nhs emr ehr nhc ipp patientennummer fallnummer aktennummer krankenaktennummer | record records chart historia historial dossier expediente patienten fall akte patient pt hospital unit file fin rec",
+    "I": "versichertennummer versicherungsnummer krankenversicherungsnummer mitgliedsnummer policennummer vertragsnummer versicherungsscheinnummer hic hicn mbi pcn rxbin rxgrp | member membership subscriber policy policyholder group plan beneficiary medicare medicaid "
+    "insurance insured payer ins versicherten versicherung police póliza poliza assurance assuré seguro afiliación contrat contrato vertrag mutuelle",
+    "J": "kontonummer rechnungsnummer acct iban a/c visa mastercard amex | account accounts konto compte cuenta tarjeta carte karte facture factura rechnung card bank routing billing invoice guarantor",
+    "K": "führerscheinnummer approbationsnummer dea npi upin lic lic# | license licence licenses driver's drivers certificate cert certification board dl",
+    "L": "fahrgestellnummer vin plate plates | vehicle tag registration car",
+    "M": "seriennummer s/n imei udi serial | sn device implant pacemaker pump lead generator model lot ref prosthesis sensor stent valve mac",
     "P": "fingerprint fingerprints biometric biometrics voiceprint palmprint faceprint faceid | retina retinal iris genome template",
-    "R": "accession csn passport badge username login barcode requisition docket confirmation | specimen case study order rx "
+    "R": "kundennummer schadennummer vorgangsnummer aktenzeichen auftragsnummer bestellnummer buchungsnummer personalnummer ausweisnummer reisepassnummer passnummer pasaporte passeport reisepass personalausweis sinistre "
+    "siniestro accession csn passport badge username login barcode requisition docket confirmation | specimen case study order rx "
     "prescription employee staff student encounter visit reference ticket claim authorization auth referral booking tracking user id "
-    "identifier identification inmate military service veteran sample subject participant",
+    "identifier identification inmate kunden kunde client cliente schaden vorgang az auftrag bestellung commande pedido référence referencia réf ref. ticket cas caso identité identidad ausweis claim military service veteran sample subject participant",
 }
 _PHRASES = {
     ("social", "security"): "G",
     ("soc", "sec"): "G",
+    ("sécurité", "sociale"): "G",
+    ("seguridad", "social"): "G",
+    ("historia", "clínica"): "H",
+    ("historia", "clinica"): "H",
     ("national", "insurance"): "G",
     ("medical", "record"): "H",
     ("med", "rec"): "H",
@@ -75,6 +81,12 @@ _SAYS = frozenset(
     (
         "number",
         "numbers",
+        "nummer",
+        "numéro",
+        "número",
+        "numero",
+        "°",
+        "º",
         "num",
         "no",
         "nr",
@@ -94,6 +106,20 @@ _BETWEEN = (
     | {"."}
     | frozenset(
         (
+            "-",
+            "n",
+            "de",
+            "du",
+            "del",
+            "la",
+            "le",
+            "el",
+            "ist",
+            "est",
+            "es",
+            "lautet",
+            "mit",
+            "der",
             "is",
             "was",
             "of",
@@ -132,9 +158,12 @@ _ABBREVIATED = frozenset(
         "pt.",
         "ins.",
         "ref.",
+        "réf.",
+        "núm.",
+        "exp.",
     )
 )
-_PIECE = re.compile(r"[a-z]++(?:[/'’][a-z]++)*+[#.]?|[#:=(]|[^\sa-z]")
+_PIECE = re.compile(r"[^\W\d_]++(?:[/'’][^\W\d_]++)*+[#.]?|[#:=(]|[^\s\w]|\d")
 
 _TOKEN = re.compile(r"\d")
 _SIGNS = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz*-/.")
@@ -144,6 +173,11 @@ _GROUPS = re.compile(
 )
 _SSN = re.compile(r"(?:\d{3}|[Xx*]{3})([- –.\u2011])(?:\d\d|[Xx*]{2})\1\d{4}")
 _SPACED_SSN = re.compile(r"\d(?<![\w.+-]\d)\d\d([ –\u2011])\d\d\1\d{4}(?![\w-])")
+# The social security number of France, and the file number of a German court.
+_NIR = re.compile(
+    r"[12](?<![\w./-].) ?\d{2} ?(?:0[1-9]|1[0-2]) ?\d[\dAB] ?\d{3} ?\d{3}(?: ?\d{2})?(?!\w)"
+)
+_COURT_FILE = re.compile(r"\d(?<![\w./-]\d)\d{0,3} [A-Z][A-Za-z]{0,2} \d{1,5}/\d{2}(?![\w/])")
 _CARD = re.compile(
     r"\d(?<![\w.+-]\d)\d{3}([- ])\d{4}\1\d{4}\1\d{1,7}(?![\w-])|\d(?<![\w.]\d)\d{3} \d{6} \d{5}(?!\w)"
 )
@@ -301,6 +335,10 @@ def find_grouped_numbers(text: str) -> Iterator[TextSpan]:
     """Return numbers written in groups: cards, accounts, addresses of devices."""
     for found in _SPACED_SSN.finditer(text):
         yield TextSpan(*found.span(), "G", "SSN")
+    for found in _NIR.finditer(text):
+        yield TextSpan(*found.span(), "G", "SSN")
+    for found in _COURT_FILE.finditer(text):
+        yield TextSpan(*found.span(), "R", "ID")
     for found in _CARD.finditer(text):
         is_card = checksums.passes_luhn(re.sub(r"\D", "", found[0]))
         yield TextSpan(*found.span(), *(("J", "ACCOUNT") if is_card else ("R", "ID")))

@@ -40,15 +40,23 @@ _PREPOSITION = re.compile(
     re.IGNORECASE,
 )
 _JOINT = (
-    r"(?: |-|- |-{1,2}| (?:an der|am|im|in der|in|ob der|bei|vor der|sur|sous|lès|les|la|le|de|del|de la|de las|de los|du|des|do|da|dos|y|on|upon|under|of|the|los|las) "
+    r"(?:(?:(?<!\.)|(?<=St\.)) |-|- |-{1,2}| (?:an der|am|im|in der|in|ob der|bei|vor der|sur|sous|lès|les|la|le|de|del|de la|de las|de los|du|des|do|da|dos|y|on|upon|under|of|the|los|las) "
     r"|-(?:sur|sous|lès|les|la|le|de|du|en|et|a)-)"
 )
 _CAPITAL = re.compile(r"[^\W\d_a-zß-öø-ÿ](?<![\w-].)")
 _TOWN_HERE = re.compile(rf"{_CAP}(?:{_JOINT}{_CAP}){{0,4}}")
 _TAIL_AFTER = re.compile(
-    rf" (?:los (?:altos|bajos)|(?:Est|Ouest|Nord|Sud)\b|de (?:la|los|las) {_CAP}|del {_CAP}|am {_CAP}|an der {_CAP}|im {_CAP}|in der {_CAP}|ob der {_CAP}|sur {_CAP}|d[eoa]s? {_CAP}|upon {_CAP})"
+    rf" (?:los (?:altos|bajos)|(?:Est|Ouest|Nord|Sud)\b|de (?:la|los|las) {_CAP}|del {_CAP}|sur {_CAP}|d[eoa]s? {_CAP}|upon {_CAP})"
     r"| (?:Falls|Heights|Creek|Mills|Springs|Beach|Park|City|Hills|Valley|Grove|Lake|Rapids|Harbor|Harbour|Village|Junction|Bay|Island|Bridge|Point|Airport|Country Club)\b"
 )
+# Tails that make a town of a name, too: `Joly am Albis`, `Rey (UR)`.
+_SURE_TAIL = re.compile(
+    rf" (?:los (?:altos|bajos)\b|(?:am|an der|im|in der|ob der|vor der) {_CAP}|\([A-Z]{{2}}\))"
+)
+_HEAD_START = re.compile(
+    r"(?:San|Santa|Santo|São|Saint|Sainte|Nueva|Nuevo|Vieja|Viejo|Villa|Bad|Sankt)[ -]"
+)
+_RENAMED = re.compile(rf"(?:Nueva|Nuevo|Vieja|Viejo) {_CAP}(?: de {_CAP})?")
 _HEAD_BEFORE = re.compile(
     r"(?<![\w'’-])(?:Lac|Lake|Port|New|North|South|East|West|Mount|Fort|Saint|Sainte|St\.?|Ste\.?|San|Santa|Santo|São|Villa|Ville|Baie|Mont|Nueva|Nuevo|Vieja|Viejo|Bad|Sankt|Alt|Neu|Old|Upper"
     r"|Lower|Ober|Unter|El|La|Las|Los|Le|Les|L['’]|Grand|Grande|Rio|Puerto|Monte|Castel|Castello|Borgo|Den|De|Nowy|Nowa|Stary|Gross|Groß|Klein)(?:-? |-)\Z"
@@ -137,6 +145,7 @@ _TOWN_ENDS = frozenset(_TOWN_ENDS_TEXT.split())
 
 def find_towns(text: str, language: str) -> Iterator[TextSpan]:
     """Return towns after `lives in` and the like, and known towns after a preposition."""
+    yield from _find_clear_towns(text, language)
     last = 0
     for capital in _CAPITAL.finditer(text):
         start = capital.start()
@@ -154,31 +163,53 @@ def find_towns(text: str, language: str) -> Iterator[TextSpan]:
             text, max(0, start - 64), start
         )
         end = _end_of_known(found[0], language, before, lives=lives is not None)
-        if lives or (not end and language in ("", "en") and _is_strange(text, found)):
+        if lives or (not end and _is_strange(text, found, language)):
             end = max(end, _end_of_town(found[0], language))
         if end:
             yield TextSpan(start, start + end, "B", "PLACE")
 
 
+_TOWN_ONLY = re.compile(
+    rf"\n[ \t>?•]{{0,8}}(?P<town>{_CAP}(?:{_JOINT}{_CAP}){{0,4}})[ \t,]{{0,3}}(?=\n|\Z)"
+)
+
+
+def _find_clear_towns(text: str, language: str) -> Iterator[TextSpan]:
+    """Return `Nueva Armenia` and the like, and known towns that have a line to themselves, as in an address."""
+    for found in _RENAMED.finditer(text):
+        if text[max(0, found.start() - 2) : found.start()].strip(" ").islower():
+            yield TextSpan(*found.span(), "B", "PLACE")
+    for found in _TOWN_ONLY.finditer(text) if "\n" in text else ():
+        plain = [fold_accents(word) for word in _WORDS.findall(found["town"])]
+        if " ".join(plain) in lexicon.towns() and not lexicon.is_ordinary(plain[0], language):
+            yield TextSpan(*found.span("town"), "B", "PLACE")
+
+
 def widen_place(text: str, span: TextSpan) -> TextSpan:
     """Return a place or a name with the words that make it a town: `Lake` Joshua, San Jorge `los altos`."""
     head = _HEAD_BEFORE.search(text, max(0, span.start - 12), span.start)
-    tail = _TAIL_AFTER.match(text, span.end)
-    if head is None and (tail is None or span.kind != "B"):
+    is_place = span.kind == "B" or head is not None or _HEAD_START.match(text, span.start)
+    tail = _SURE_TAIL.match(text, span.end)
+    if tail is None and is_place:
+        tail = _TAIL_AFTER.match(text, span.end)
+    if head is None and tail is None:
         return span
     start = head.start() if head else span.start
     return TextSpan(start, tail.end() if tail else span.end, "B", "PLACE")
 
 
-def _is_strange(text: str, found: re.Match[str]) -> bool:
-    """Return whether `in`, `from`, `near` or `at` stands before a word that no list knows."""
+_NAMED_OF = re.compile(r"[^\W\d_a-z][\w'’-]{1,30} of \Z")
+_GERMAN_TOWN = re.compile(
+    r".{2,30}(?:itz|ow|berg|burg|dorf|hausen|heim|stadt|furt|bach|feld|ingen|kirchen|zig|tal|thal|see|au|bruck|brück|hagen|walde|rode|roda|leben|stedt|buttel|zabern|steig|hofen|weiler"
+    r"|munde|moos|eck|nitz|lin|swalde|hafen|haven|born|brunn|ried|lau|stein|wil|ikon)"
+)
+
+
+def _is_strange(text: str, found: re.Match[str], language: str) -> bool:
+    """Return whether a preposition stands before a word that no list knows, so that a town is likely."""
     start = found.start()
-    if text[start - 1 : start] != " " or word_before(text, start) not in (
-        "in",
-        "from",
-        "near",
-        "at",
-    ):
+    before = word_before(text, start)
+    if text[start - 1 : start] != " ":
         return False
     words = _WORDS.findall(found[0])
     if len(words) > 1 and fold_accents(words[0]) in _TOWN_HEADS:
@@ -192,10 +223,21 @@ def _is_strange(text: str, found: re.Match[str]) -> bool:
     ):
         return False
     plain = fold_accents(words[0])
+    if language == "de":
+        is_likely = before in _GERMAN_BEFORE and _GERMAN_TOWN.fullmatch(plain) is not None
+        return is_likely and not lexicon.is_listed(plain, language)
+    if language not in ("", "en"):
+        return False
+    if before not in _ENGLISH_BEFORE and not (
+        before == "of" and _NAMED_OF.search(text, max(0, start - 36), start)
+    ):
+        return False
     known = (lexicon.given_names(), lexicon.family_names(), lexicon.eponyms())
     return not lexicon.is_ordinary(plain) and not any(plain in names for names in known)
 
 
+_ENGLISH_BEFORE = frozenset(("in", "from", "near", "at"))
+_GERMAN_BEFORE = frozenset(("in", "aus", "nach", "bei", "von"))
 _SURE_PREPOSITIONS_TEXT = """
 in near at from outside aus nach à en desde hacia près
 """

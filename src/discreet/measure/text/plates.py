@@ -13,7 +13,7 @@ from discreet.measure.text.spans import TextSpan
 
 # Words for the plate itself: whatever looks like a plate soon after them is one.
 _PLATE_WORD = re.compile(
-    r"\b(?:(?:licen[sc]e |number |registration |car |vehicle )?plates?(?: number)?|registration(?: (?:number|no|mark))?|reg\.?(?: no\.?)|tag number|(?:auto|kfz-|amtliche[sn]? )?kennzeichen|nummernschild"
+    r"\b(?:(?:licen[sc]e |number |registration |car |vehicle )?plates?(?: number)?|registration(?: (?:number|no|mark))?|reg\.?(?: no\.?)?|tag number|amtl\.? kennzeichen|(?:auto|kfz-|amtliche[sn]? )?kennzeichen|nummernschild"
     r"|immatricul\w{1,8}|plaques?(?: d['’]immatriculation| minéralogique)?|matr[íi]culas?|placas?|patente|targa|kenteken|regnr|registreringsnummer|rejestracyjn\w{1,4}|rejestracj\w{1,3})\b",
     re.IGNORECASE,
 )
@@ -36,6 +36,7 @@ _COUNTRY_PLATE = re.compile(
     r"|[A-Z]{1,2}[- ]\d{1,6} ?[A-Z]{1,3}"  # Austria
     r"|[A-Z]{2}\d{2} ?[A-Z]{3}|[A-Z]\d{1,3} ?[A-Z]{3}"  # United Kingdom
     r"|\d{4}[ -]?[A-Z]{3}|[A-Z]{1,2}[ -]\d{4}[ -][A-Z]{1,2}"  # Spain
+    r"|[A-Z]{2}[- ·]\d{1,3}[ ']?\d{3}|[A-Z]{4}-?\d{2}"  # Switzerland, Chile
     r"|[A-Z]{3}[ -]?\d{1,2}[ -]?\d{1,2}[A-Z]?|[A-Z]{3}-\d{2,3}-[A-Z0-9]{1,3}"  # Mexico, Sweden, many states
     r"|[A-Z]{3}-?\d[A-Z]\d{2}|[A-Z]{3}[- ]?\d{4}"  # Brazil, many states
     r"|[A-Z0-9]{1,3}-[A-Z0-9]{2,3}-[A-Z0-9]{1,3}"  # Netherlands
@@ -48,7 +49,7 @@ _CLEAR_PLATE = re.compile(
     r"[A-Z](?<![\w./-].)(?:[A-Z]-\d{3}-[A-Z]{2}|[A-ZÄÖÜ]{0,2}-[A-Z]{1,2} \d{1,4}[EH]?|[A-Z]{2}-\d[A-Z]\d{2})(?![\w/%-]|[.,]\d)"
 )
 _BRACKETED = re.compile(
-    r" \((?P<plate>(?=[0-9 -]{0,7}[A-Z])(?=[A-Z -]{0,7}\d)[A-Z0-9][A-Z0-9 -]{3,9}[A-Z0-9])\)"
+    r"(?: [^\W\d_]{3,12})? \((?P<plate>(?=[0-9 -]{0,7}[A-Z])(?=[A-Z -]{0,7}\d)[A-Z0-9][A-Z0-9 -]{3,9}[A-Z0-9])\)"
 )
 _SHORTEST, _LONGEST = 4, 9
 _REACH = 64
@@ -65,7 +66,8 @@ _VEHICLES_TEXT = """
 vehicle vehicles car truck van motorcycle motorbike ambulance taxi sedan pickup suv bus trailer scooter driver fahrzeug fahrzeugs wagen
 wagens auto autos pkw lkw kfz motorrad krankenwagen unfallwagen unfallwagens transporter fahrer vehicule vehicules véhicule véhicules
 voiture voitures camion camionnette moto conducteur conductrice vehiculo vehículo vehiculos vehículos coche coches furgoneta motocicleta
-automovil automóvil conductor conductora
+automovil automóvil conductor conductora honda toyota ford bmw audi mercedes volkswagen vw golf passat polo clio renault peugeot citroen citroën seat opel fiat skoda
+volvo mazda nissan hyundai kia dacia
 """
 _VEHICLES = frozenset(_VEHICLES_TEXT.split())
 _VEHICLE_WORD = re.compile(rf"\b(?:{'|'.join(sorted(_VEHICLES, reverse=True))})\b")

@@ -69,7 +69,7 @@ def _find_candidates(text: str, own: PersonNames) -> Iterator[TextSpan]:
         before = bisect_right(starts, span.start) - 1
         if before < 0 or located[before].end < span.end:
             yield places.widen_place(text, span)
-    yield from _by_words(text, lower, written, words)
+    yield from _by_words(text, lower, written, words, language)
     yield from _by_signs(text, lower)
     if _DIGIT.search(text):
         yield from _with_digits(text, lower, words)
@@ -81,7 +81,8 @@ def _find_places(
     for town in places.find_towns(text, language):
         yield places.widen_place(text, town)
     yield from places.find_towns_with_states(text, written)
-    yield from streets.find_street_addresses(text, lower, written, words, language)
+    for place in streets.find_street_addresses(text, lower, written, words, language):
+        yield places.widen_place(text, place)
     if _DIGIT.search(text):
         yield from streets.find_postcodes(text, words, language)
 
@@ -96,9 +97,11 @@ def _lower_text(text: str) -> str:
     )
 
 
-def _by_words(text: str, lower: str, written: set[str], words: set[str]) -> Iterator[TextSpan]:
+def _by_words(
+    text: str, lower: str, written: set[str], words: set[str], language: str
+) -> Iterator[TextSpan]:
     yield from places.find_institutions(text, written)
-    yield from names.find_lower_names(text, written)
+    yield from names.find_lower_names(text, written, language)
     yield from names.find_kin(text)
     if not written.isdisjoint(_TITLES):
         yield from names.find_titled_names(text)
@@ -129,6 +132,7 @@ def _with_digits(text: str, lower: str, words: set[str]) -> Iterator[TextSpan]:
         yield from contacts.find_ipv4(text)
         yield from dates.find_numeric_dates(text)
         yield from dates.find_days(text)
+        yield from dates.find_german_days(text)
     if _THREE_DIGITS.search(text):
         yield from contacts.find_phones(text)
         yield from contacts.find_short_phones(text)

@@ -58,10 +58,11 @@ _ENDING_STREET = re.compile(
     rf"|(?:Am|An der|An den|Im|In der|Zum|Zur|Auf der|Auf dem|Unter den|Hinter der|Beim) {_CAP} \d{{1,4}}[a-z]?(?![\w.,]|\.\d| ?(?:mg|ml|Uhr|Jahre|Tage))"
 )
 _SMALL = r"(?:(?:de|du|des|del|della|dei|di|da|do|das|dos|la|las|le|les|lo|los|el|y|e|sur|sous|aux?|en) |d['’]|l['’]|dell['’]){0,4}"
-_NAMES = rf"{_SMALL}{_CAP}(?:(?:[ -]|-? (?:de|du|des|del|la|le|les|di|da|do|y|et) |-(?:de|du|des|la|le|les|et)-){_CAP}){{0,4}}"
+_CAPS = r"[^\W\d_a-zß-öø-ÿ][\w'’.-]{1,30}"
+_NAMES = rf"{_SMALL}{_CAPS}(?:(?:[ -]|-? (?:de|du|des|del|la|le|les|di|da|do|y|et) |-(?:de|du|des|la|le|les|et)-){_CAPS}){{0,4}}"
 _DOOR = (
-    r"(?:,? {0,2}(?:n[º°o]\.? ?)?\d{1,5}[a-z]?(?![\w/])(?:-\d{1,4})?)?"
-    r"(?:,? {0,2}(?:Piso|Puerta|Interior|Int\.|Edif\.|Apto?\.|Apt\.|Dpto\.|Depto\.|Bloque|Escalera|Esc\.|Appartamento|Bajo|App\.|Appt|Bât\.?|étage) ?[\w-]{0,6})?"
+    r"(?:,? {0,2}(?:[nN][º°o]\.? ?)?\d{1,5}[a-z]?(?:[-/]\d{1,4})?(?![\w/])(?: \d{3}(?!\w))?| ?# ?\d[\dA-Z-]{0,8})?"
+    r"(?:,? {0,2}(?:Piso|Puerta|Piano|Interior|Int\.|Edif\.|Apto?\.|Apt\.|Dpto\.|Depto\.|Bloque|Escalera|Esc\.|Appartamento|Of\.|Oficina|Bajo|App\.|Appt|Bât\.?|étage) ?[\w-]{0,6})?"
 )
 # `rue de la Paix 5`, `Calle Mayor, 3`, `Via Roma 12`: the kind of street comes first.
 _LEADING_STREET = re.compile(
@@ -75,7 +76,12 @@ _LEADING_STREET = re.compile(
     rf"|(?<=\d )(?:route|place|cours|square|passage|voie|Route|Place|Cours|Square|Passage|Voie|Campo|Lago|Jardim|Parque|Vila|Setor|Quadra|Sítio|Morro) {_NAMES}"
     rf"|(?<=\d, )(?:route|place|cours|square|passage|voie|Route|Place|Cours|Square|Passage|Voie) {_NAMES})"
 )
-_LEADING_WORDS_TEXT = """
+# `Cra. 7 # 12-34`, `Av. carrera 55 # 22-27 Este`: streets that have numbers for names.
+_NUMBERED_STREET = re.compile(
+    r"\b(?:Cra?|Cl|Kr|Dg|Tv|Carrera|Calle|Avenida|Av|Diagonal|Transversal)\.?(?: (?:carrera|calle))? \d{1,3}[A-Z]{0,2}(?: (?:[Bb]is|Sur|Norte|Este|Oeste))?"
+    r" ?(?:#|No\.?|N[°º]) ?\d[\dA-Z]{0,4}(?: ?- ?\d{1,3})?(?: (?:Sur|Norte|Este|Oeste))?"
+)
+_LEADING_WORDS_TEXT = """cr cra cl kr dg tv carrera transversal
 rue avenue av boulevard bd chemin impasse quai allée faubourg ruelle sentier rang montée calle c avenida avda paseo plaza pza pl ronda
 camino carretera ctra glorieta travesía cuesta callejón alameda rambla pasaje acceso cañada urbanización vial privada eje periférico
 circuito calzada prolongación diagonal andador ampliación cerrada retorno corredor continuación circunvalación viaducto peatonal via vía
@@ -131,7 +137,7 @@ _PLAIN_WORDS = frozenset(
     ("street", "avenue", "boulevard", "road", "lane", "st", "ave", "blvd", "rd")
 )
 
-_TOWN = rf"{_CAP}(?:(?: |-|/| (?:an der|am|im|in der|in|ob der|bei|vor der|sur|sous|lès|les|la|le|de|del|de la|de los|do|da|dos|y|on|upon) |-(?:sur|sous|lès|les|la|le|de|du|en|et)-){_CAP}){{0,4}}"
+_TOWN = rf"{_CAP}(?:(?:(?:(?<!\.)|(?<=St\.)) |-|/| (?:an der|am|im|in der|in|ob der|bei|vor der|sur|sous|lès|les|la|le|de|del|de la|de los|do|da|dos|y|on|upon) |-(?:sur|sous|lès|les|la|le|de|du|en|et)-){_CAP}){{0,4}}"
 _ZIP = re.compile(
     r"\b(?:zip(?:[ -]?code)?|postal code|postcode|plz|postleitzahl|code postal|c\.?p\.?|código postal|codigo postal)(?: (?:is|of|es|est|ist))?[ :]{1,3}(?P<zip>\d{5}(?:-\d{4})?|\d{4,6}|\d{2}-\d{3})(?!\w)",
     re.IGNORECASE,
@@ -145,7 +151,7 @@ STATES = (
     "|SD|TN|TX|UT|VT|VA|WA|WV|WI|WY|PR"
 )
 _CODED_TOWN = re.compile(
-    rf"(?P<code>(?:[A-Z]{{1,2}}-)?\d(?<![\w./,+-]\d)(?:\d{{4}}|\d{{3}}|\d-\d{{3}}|\d{{3}} ?[A-Z]{{2}}|\d{{2}} \d{{2}}|\d{{4}}-\d{{3}}))(?:,? {{1,2}}|\n)(?P<town>{_TOWN})"
+    rf"(?P<code>(?:[A-Z]{{1,2}}-)?\d(?<![\w./,+-]\d)(?:\d{{4,6}}|\d{{3}}|\d-\d{{3}}|\d{{3}} ?[A-Z]{{2}}|\d{{2}} \d{{2}}|\d{{4}}-\d{{3}}))(?:,? {{1,2}}|\n)(?P<town>{_TOWN})"
 )
 _CODE_AFTER = re.compile(
     r"\d(?<![\w./]\d)\d{4,5}(?:-\d{3,4})?(?![\w./]|,\d| ?(?:mg|ml|units?|IU|UI|Euro|EUR|cells))"
@@ -213,11 +219,10 @@ def _find_streets(
         yield from (found.span() for found in _PLAIN_STREET.finditer(text))
     if not words.isdisjoint(_LEADING_WORDS):
         yield from (found.span() for found in _LEADING_STREET.finditer(text))
+        yield from (found.span() for found in _NUMBERED_STREET.finditer(text))
     if _may_end_street(lower, written):
         yield from (
-            found.span()
-            for found in _ENDING_STREET.finditer(text)
-            if not lexicon.is_ordinary(found[0].split(" ")[0].lower())
+            found.span() for found in _ENDING_STREET.finditer(text) if _is_ending_street(found[0])
         )
 
 
@@ -230,6 +235,14 @@ def _may_end_street(lower: str, written: set[str]) -> bool:
     )
 
 
+def _is_ending_street(street: str) -> bool:
+    """Return whether `Am Hang 3` names a street, which `Im Jahr 2020` does not, nor `During 1987`."""
+    words = street.split(" ")
+    if words[0] in _AT_WORDS:
+        return not lexicon.is_ordinary(fold_accents(words[-2]), "de")
+    return not lexicon.is_listed(words[0].lower())
+
+
 def _is_street(found: re.Match[str]) -> bool:
     """Return whether a name before `Points`, `Burgs` and the like makes them a street."""
     name = fold_accents(found["name"].rstrip("."))
@@ -237,13 +250,14 @@ def _is_street(found: re.Match[str]) -> bool:
         return False
     if lexicon.is_ordinary(name):
         ends_line = found.end() == len(found.string) or found.string[found.end()] in ",\n"
-        return found["number"] is not None and ends_line
+        has_unit = found[0][-1].isdigit()
+        return found["number"] is not None and (ends_line or has_unit)
     return found["number"] is not None or name not in lexicon.eponyms()
 
 
 def _follow_address(text: str, position: int, language: str) -> Iterator[TextSpan]:
     """Return what stands after a street or a box: apartment, postcode, town and province."""
-    after_code = False
+    after_code = text[position - 4 : position].isdigit()
     if text[position - 1] == "." and not _SHORT_END.search(text, max(0, position - 6), position):
         return
     for _ in range(_STEPS):
