@@ -278,18 +278,20 @@ def find_compact_dates(text: str) -> Iterator[TextSpan]:
         yield TextSpan(*found.span(), "C", "DATE", found[0][:4])
 
 
-_GERMAN_DAY = re.compile(
-    r"\b(?:am|vom|bis|seit|ab|zum|den|dem|der|und|kontrolle|termin|am \w{6,10},? den)(?: zum)? (?P<day>\d{1,2}\.(?P<month>\d{1,2})\.)(?!\d)",
-    re.IGNORECASE,
+_GERMAN_DAY = re.compile(r"\d(?<![\w./-]\d)\d?\.\d{1,2}\.(?!\d)")
+_GERMAN_DATED = re.compile(
+    r"\b(?:am|vom|bis|seit|ab|zum|den|dem|der|und|kontrolle|termin) \Z", re.IGNORECASE
 )
 
 
 def find_german_days(text: str) -> Iterator[TextSpan]:
     """Return days without a year as German writes them: `am 12.3.`."""
     for found in _GERMAN_DAY.finditer(text):
-        day, month = found["day"].rstrip(".").split(".")
-        if _is_day(month, day):
-            yield TextSpan(*found.span("day"), "C", "DATE")
+        day, month = found[0].rstrip(".").split(".")
+        if _is_day(month, day) and _GERMAN_DATED.search(
+            text, max(0, found.start() - 12), found.start()
+        ):
+            yield TextSpan(*found.span(), "C", "DATE")
 
 
 def find_days(text: str) -> Iterator[TextSpan]:

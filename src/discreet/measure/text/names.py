@@ -411,6 +411,10 @@ _LOWER_CUE = re.compile(
     r"(?:\b(?:pt|pat\.?|pte\.?|pac\.?|patient|patientin|patiente|paciente|my name is|i am|name is|name:|je m['’]appelle|me llamo|ich heiße|mein name ist|hr\.|fr\.|frau|herr|mr\.?|mrs\.?|ms\.?|mme|sra?\.?"
     r"|señora?|monsieur|madame) )(?P<given>[^\W\d_A-Z]{3,20}(?:-[^\W\d_A-Z]{2,20})?)(?![\w'’])"
 )
+_LOWER_CUES_TEXT = """
+pt pat pte pac patient patientin patiente paciente name am appelle llamo heiße hr fr frau herr mr mrs ms mme sr sra señor señora monsieur madame
+"""
+_LOWER_CUES = frozenset(_LOWER_CUES_TEXT.split())
 _LOWER_WORDS = 3
 
 
@@ -420,18 +424,18 @@ def find_lower_names(text: str, words: set[str], language: str) -> Iterator[Text
     `words` are the text's distinct words as written. The words after the given name must be family
     names or unknown, and no everyday words.
     """
+    accented = {word for word in words if not word.isascii() and word.islower()}
+    known = {word for word in accented if fold_accents(word) in lexicon.given_names()}
     for given in sorted(
         word
-        for word in words
-        if word[0].islower()
-        and (plain := word if word.isascii() else fold_accents(word)) in lexicon.given_names()
-        and not lexicon.is_ordinary(plain, language)
+        for word in (words & lexicon.given_names()) | known
+        if not lexicon.is_ordinary(fold_accents(word), language)
     ):
         for found in re.finditer(rf"(?<![\w@./-]){given}(?![\w@./])", text):
             end = _end_of_lower_name(text, found.end(), language)
             if end > found.end():
                 yield TextSpan(found.start(), end, "A", "NAME")
-    for found in _LOWER_CUE.finditer(text):
+    for found in _LOWER_CUE.finditer(text) if not words.isdisjoint(_LOWER_CUES) else ():
         plain = fold_accents(found["given"])
         if not lexicon.is_ordinary(plain, language) or plain in lexicon.given_names():
             end = _end_of_lower_name(text, found.end(), language)

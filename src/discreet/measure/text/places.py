@@ -159,14 +159,20 @@ def find_towns(text: str, language: str) -> Iterator[TextSpan]:
         if found is None:
             continue
         last = found.end()
-        lives = _LIVES.search(text, max(0, start - 64), start) or languages.PLACE_BEFORE.search(
-            text, max(0, start - 64), start
-        )
-        end = _end_of_known(found[0], language, before, lives=lives is not None)
+        lives = _says_home(text, start, language)
+        end = _end_of_known(found[0], language, before, lives=lives)
         if lives or (not end and _is_strange(text, found, language)):
             end = max(end, _end_of_town(found[0], language))
         if end:
             yield TextSpan(start, start + end, "B", "PLACE")
+
+
+def _says_home(text: str, start: int, language: str) -> bool:
+    """Return whether `lives in`, `wohnt in`, `habite à` or the like stands before `start`."""
+    window = max(0, start - 64)
+    if language in ("", "en") and _LIVES.search(text, window, start) is not None:
+        return True
+    return language != "en" and languages.PLACE_BEFORE.search(text, window, start) is not None
 
 
 _TOWN_ONLY = re.compile(
@@ -176,7 +182,7 @@ _TOWN_ONLY = re.compile(
 
 def _find_clear_towns(text: str, language: str) -> Iterator[TextSpan]:
     """Return `Nueva Armenia` and the like, and known towns that have a line to themselves, as in an address."""
-    for found in _RENAMED.finditer(text):
+    for found in _RENAMED.finditer(text) if "Nuev" in text or "Viej" in text else ():
         if text[max(0, found.start() - 2) : found.start()].strip(" ").islower():
             yield TextSpan(*found.span(), "B", "PLACE")
     for found in _TOWN_ONLY.finditer(text) if "\n" in text else ():

@@ -56,11 +56,11 @@ _REACH = 64
 _UNIT = re.compile(r" ?(?:mg|ml|mcg|km|mph|cm|mm|years?|days?|Jahre|ans|años|Uhr)\b")
 
 
-_PLATE_STARTS = (
-    "plate plaque placa kennzeichen nummernschild immatricul registra reg tag matr patente targa kenteken rejestr "
-    "autokennz"
-)
-_STARTS = tuple(_PLATE_STARTS.split())
+_PLATE_WORDS_TEXT = """
+plate plates registration reg tag kennzeichen autokennzeichen nummernschild plaque plaques matricula matrícula matriculas matrículas placa placas
+patente targa kenteken regnr registreringsnummer
+"""
+_PLATE_WORDS = frozenset(_PLATE_WORDS_TEXT.split())
 # Words for a vehicle and its driver: the form of a country's plate must follow at once.
 _VEHICLES_TEXT = """
 vehicle vehicles car truck van motorcycle motorbike ambulance taxi sedan pickup suv bus trailer scooter driver fahrzeug fahrzeugs wagen
@@ -75,7 +75,7 @@ _VEHICLE_WORD = re.compile(rf"\b(?:{'|'.join(sorted(_VEHICLES, reverse=True))})\
 
 def find_plates(text: str, lower: str, words: set[str]) -> Iterator[TextSpan]:
     """Return plates; `lower` and `words` are the text and its distinct words in lower case."""
-    if any(start in lower for start in _STARTS):
+    if not words.isdisjoint(_PLATE_WORDS) or "immatricul" in lower or "rejestr" in lower:
         for found in _PLATE_WORD.finditer(lower):
             yield from _plate_after(text, found.end(), _BETWEEN, _ANY_PLATE)
     if not words.isdisjoint(_VEHICLES):

@@ -90,6 +90,9 @@ esplanada viela loteamento residencial condomínio ul al os aleja plac route pla
 setor quadra sítio morro
 """
 _LEADING_WORDS = frozenset(_LEADING_WORDS_TEXT.split())
+_CLEAR_LEADING_WORDS = _LEADING_WORDS - frozenset(
+    ("place", "route", "square", "passage", "via", "al", "os", "c", "pl", "diagonal", "interior")
+)
 # Ends of street names: the first say street by themselves, the others with a number after them.
 _SURE_ENDS = (
     "straße",
@@ -127,10 +130,10 @@ _BOX_WORDS_TEXT = """
 box postfach apartado postale casilla
 """
 _BOX_WORDS = frozenset(_BOX_WORDS_TEXT.split())
-_STREET_WORDS = frozenset(word.lower() for word in _SUFFIX.split("|"))
+_STREET_WORDS = frozenset(_SUFFIX.split("|")) | frozenset(_SUFFIX.upper().split("|"))
 _RARE_WORDS = frozenset(
     form
-    for word in _RARE_SUFFIX.lower().split("|")
+    for word in _RARE_SUFFIX.split("|")
     for form in ((word.removesuffix("s?"), word.removesuffix("?")) if "?" in word else (word,))
 )
 _PLAIN_WORDS = frozenset(
@@ -191,7 +194,7 @@ def find_street_addresses(
     `lower` and `words` are the text and its distinct words in lower case, `written` the words as
     they are written: patterns run only where one of their words occurs.
     """
-    for start, end in _find_streets(text, lower, written, words):
+    for start, end in _find_streets(text, lower, written, words, language):
         yield TextSpan(start, end, "B", "PLACE")
         yield from _follow_address(text, end, language)
     if not words.isdisjoint(_BOX_WORDS):
@@ -204,20 +207,20 @@ def find_street_addresses(
 
 
 def _find_streets(
-    text: str, lower: str, written: set[str], words: set[str]
+    text: str, lower: str, written: set[str], words: set[str], language: str
 ) -> Iterator[tuple[int, int]]:
-    if not words.isdisjoint(_STREET_WORDS):
+    if not written.isdisjoint(_STREET_WORDS) or "street" in words:
         yield from (found.span() for found in _STREET.finditer(text))
         yield from (
             found.span()
             for found in _UNNUMBERED.finditer(text)
             if not lexicon.is_ordinary(fold_accents(found["name"].split(" ")[0]))
         )
-    if not words.isdisjoint(_RARE_WORDS):
+    if not written.isdisjoint(_RARE_WORDS):
         yield from (found.span() for found in _RARE_STREET.finditer(text) if _is_street(found))
     if not words.isdisjoint(_PLAIN_WORDS):
         yield from (found.span() for found in _PLAIN_STREET.finditer(text))
-    if not words.isdisjoint(_LEADING_WORDS):
+    if not words.isdisjoint(_LEADING_WORDS if language != "en" else _CLEAR_LEADING_WORDS):
         yield from (found.span() for found in _LEADING_STREET.finditer(text))
         yield from (found.span() for found in _NUMBERED_STREET.finditer(text))
     if _may_end_street(lower, written):
