@@ -192,6 +192,35 @@ def test_the_safe_harbor_list_shows_found_and_missing_kinds() -> None:
     assert len(found.to_dict()["safe_harbor"]) == 18
 
 
+def test_unknown_numbers_beside_private_columns_are_taken_for_measurements() -> None:
+    values = {"zork": [n / 7 for n in range(200)], "zip": ["10115", "10117"] * 100}
+    assert roles(draft(pa.table(values)))["zork"] is ColumnRole.QUASI_IDENTIFIER
+    found = draft(pa.table({**values, "salary": [20_000 + 317 * n for n in range(200)]}))
+    assert roles(found)["zork"] is ColumnRole.SENSITIVE
+    zork = parse_policy(found.to_yaml()).tables["people"].column("zork")
+    assert zork is not None
+    assert zork.unsure
+
+
+def test_unknown_answers_in_a_table_about_special_categories_are_not_insensitive() -> None:
+    values = {"q17": ["a", "b"] * 100, "religion": ["x", "y"] * 100, "zip": ["10115"] * 200}
+    assert roles(draft(pa.table(values)))["q17"] is ColumnRole.INSENSITIVE
+    found = draft(pa.table({**values, "diagnosis": ["flu", "gout"] * 100}))
+    assert roles(found)["q17"] is ColumnRole.SENSITIVE
+    q17 = parse_policy(found.to_yaml()).tables["people"].column("q17")
+    assert q17 is not None
+    assert q17.unsure
+
+
+def test_numbers_that_are_codes_are_not_put_into_ranges() -> None:
+    text = draft(pa.table({"region": [n % 16 + 1 for n in range(400)]})).to_yaml()
+    assert "ordered: false" in text
+    assert "intervals" not in text
+    column = parse_policy(text).tables["people"].column("region")
+    assert column is not None
+    assert not column.is_ordered
+
+
 def test_the_adult_table_gets_sensible_roles(shared_data: Path) -> None:
     found = roles(draft_tables([open_table(str(shared_data / "adult" / "adult.csv"))]))
     assert found.pop("salary-class") is ColumnRole.SENSITIVE

@@ -12,6 +12,8 @@ from discreet.engines.address import without_password
 from discreet.engines.declared_schema import KIND_NAMES, declared_kind
 from discreet.engines.engine import Kind, Table
 from discreet.errors import WrongUsage
+from discreet.formatting import join_names
+from discreet.measure.profile.concepts import SPECIAL_CATEGORIES
 from discreet.measure.profile.domain import MOST_VALUES, propose_domain
 from discreet.measure.profile.evidence import RoleGuess
 from discreet.measure.profile.guess import guess_column
@@ -37,6 +39,10 @@ from discreet.policy.model import ColumnRole
 
 if TYPE_CHECKING:
     from discreet.measure.profile.statistics import ColumnStatistics
+
+
+# Columns of special categories that make a table one about them.
+_LEAST_SPECIAL = 2
 
 
 def guess_roles(table: Table) -> dict[str, RoleGuess]:
@@ -86,20 +92,21 @@ def _settle_table(
 ) -> dict[str, RoleGuess]:
     """Return the guesses as the other columns of the table correct them."""
     settled = _settle_weights(counts, guesses)
-    private = {
+    private = [
         guess.meaning
         for guess in settled.values()
-        if guess.role is ColumnRole.SENSITIVE and guess.confidence != "low"
-    }
-    if not private:
-        return settled
-    about = ", ".join(sorted(meaning for meaning in private if meaning))
-    return {
-        item.name: _measure_guess(settled[item.name], about)
-        if _is_measure(item, settled[item.name])
-        else settled[item.name]
-        for item in counts
-    }
+        if guess.role is ColumnRole.SENSITIVE and guess.meaning and guess.confidence != "low"
+    ]
+    special = [meaning for meaning in private if meaning in SPECIAL_CATEGORIES]
+    found: dict[str, RoleGuess] = {}
+    for item in counts:
+        guess = settled[item.name]
+        if private and _is_measure(item, guess):
+            guess = _measure_guess(guess, private)
+        elif len(special) >= _LEAST_SPECIAL and _is_unknown_category(item, guess):
+            guess = _private_guess(guess, special)
+        found[item.name] = guess
+    return found
 
 
 def _is_measure(counts: ColumnStatistics, guess: RoleGuess) -> bool:
@@ -109,12 +116,30 @@ def _is_measure(counts: ColumnStatistics, guess: RoleGuess) -> bool:
     return is_number and is_open and not guess.is_code and counts.distinct > MOST_VALUES
 
 
-def _measure_guess(guess: RoleGuess, about: str) -> RoleGuess:
+def _is_unknown_category(counts: ColumnStatistics, guess: RoleGuess) -> bool:
+    """Whether a column that no rule recognizes tells people apart, though no value of it is rare."""
+    is_open = guess.meaning is None and guess.role is ColumnRole.INSENSITIVE
+    return is_open and counts.distinct > 1
+
+
+def _measure_guess(guess: RoleGuess, private: Sequence[str]) -> RoleGuess:
     reason = (
-        f"not recognized: an amount or a measurement in a table about {about}, which outsiders rarely "
-        "know; make it a quasi-identifier if yours do"
+        f"not recognized: an amount or a measurement in a table about {_name_topics(private)}, which "
+        "outsiders rarely know; make it a quasi-identifier if yours do"
     )
     return replace(guess, role=ColumnRole.SENSITIVE, reason=reason, meaning="measurement or amount")
+
+
+def _private_guess(guess: RoleGuess, special: Sequence[str]) -> RoleGuess:
+    reason = (
+        f"not recognized, in a table about {_name_topics(special)}: taken for one of the answers or "
+        "findings until you decide"
+    )
+    return replace(guess, role=ColumnRole.SENSITIVE, reason=reason)
+
+
+def _name_topics(meanings: Sequence[str]) -> str:
+    return join_names(sorted(set(meanings)))
 
 
 def _settle_weights(

@@ -23,7 +23,7 @@ IDENTIFYING = (
     _identifier_concept(
         "person name",
         "A",
-        "=name, =names, full name, first name, last name, middle name, given name, family name, surname, "
+        "=name, =names, =first, =last, =middle, =given, =family, full name, first name, last name, middle name, given name, family name, surname, "
         "forename, maiden name, preferred name, legal name, alias, patient name, customer name, client name, employee name, person name, "
         "student name, contact name, fname, lname, mname, fullname, initials, signature, "
         "doctor, doctor name, physician, physician name, surgeon, attending, attending physician, referring physician, "

@@ -152,7 +152,7 @@ KNOWN = (
     _quasi_identifier_concept(
         "occupation",
         _PROFILE,
-        "occupation, occup, =occ, profession, job, job title, job code, job role, position title, work class, workclass, worker class, employment, employment status, employed, unemployed, unemployment, self employed, retired, job seeker, employment duration, job tenure, labor force, labour force, empstat, industry, sector, nace, isco, soc code, naics, "
+        "occupation, occup, =occ, profession, job, job title, job code, job role, position title, work class, workclass, worker class, employment, employment status, employed, unemployed, unemployment, self employed, retired, job seeker, employment duration, job tenure, labor force, labour force, empstat, wrkstat, wrkstatus, industry, sector, nace, isco, soc code, naics, "
         "specialty, speciality, physician specialty, doctor specialty, beruf, berufsgruppe, berufsbezeichnung, erwerbsstatus, erwerbstätigkeit, "
         "beschäftigung, tätigkeit, branche, wirtschaftszweig, fachrichtung, stellung im beruf, klassifikation der berufe, "
         "métier, emploi, catégorie socioprofessionnelle, csp, pcs, situation professionnelle, activité professionnelle, secteur d activité, "
@@ -215,7 +215,7 @@ KNOWN = (
     _quasi_identifier_concept(
         "household",
         _SEEN,
-        "household, household size, hhsize, hh size, family size, familysize, famsize, household type, household composition, number of children, children, num children, nchild, kids, siblings, number of siblings, "
+        "household, household size, hhsize, hh size, family size, familysize, famsize, household type, household composition, number of children, children, num children, nchild, childs, hompop, kids, siblings, number of siblings, "
         "dependents, dependants, number of persons, head of household, relation to head, relate, haushalt, haushaltsgröße, haushaltstyp, kinder, anzahl kinder, anzahl personen, kinderzahl, "
         "ménage, taille du ménage, type de ménage, enfants, nombre d enfants, nb enfants, hogar, tamaño del hogar, "
         "hijos, número de hijos, num hijos, gospodarstwo domowe, liczba dzieci, dzieci, liczba osób, huishouden, kinderen, aantal kinderen, famiglia, nucleo familiare, figli, numero figli, "

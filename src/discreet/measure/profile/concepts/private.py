@@ -69,7 +69,7 @@ PRIVATE = (
     _sensitive_concept(
         "religion or belief",
         SPECIAL,
-        "religion, religious, religious affiliation, relig, religiosity, belonging to religion, religious services, attendance of religious services, church attendance, pray, prayer, praying, born again, worship, spiritual, mosque, synagogue, bible, denomination, church, faith, belief, philosophical belief, konfession, glaube, glaubensrichtung, kirche, kirchensteuer, kirchensteuermerkmal, "
+        "religion, religious, religious affiliation, relig, religiosity, =attend, reliten, godmeans, belonging to religion, religious services, attendance of religious services, church attendance, pray, prayer, praying, born again, worship, spiritual, mosque, synagogue, bible, denomination, church, faith, belief, philosophical belief, konfession, glaube, glaubensrichtung, kirche, kirchensteuer, kirchensteuermerkmal, "
         "croyance, confession, culte, religión, confesión religiosa, creencia, wyznanie, religia, wiara, przynależność religijna, "
         "religione, fede, credo, confessione religiosa, religiao, geloof, geloofsovertuiging, godsdienst, religie, kerk, =konfe",
         is_code=True,
@@ -81,7 +81,7 @@ PRIVATE = (
     _sensitive_concept(
         "politics",
         SPECIAL,
-        "political, politics, political party, candidate, president vote, presidential vote, presvote, turnout, voter registration, registered voter, partisan, partisanship, government approval, approve of, trust in parliament, trust in politicians, satisfaction with government, left right scale, left right placement, liberal conservative, political interest, interest in politics, demonstration, protest, petition, abortion attitude, gun control, immigration attitude, political opinion, political view, political views, party id, partyid, party affiliation, party membership, party vote, =party, vote, vote intention, voted for, vote choice, voting, ballot, ideology, left right, "
+        "political, politics, political party, candidate, president vote, presidential vote, presvote, turnout, voter registration, registered voter, partisan, partisanship, government approval, approve of, trust in parliament, trust in politicians, satisfaction with government, left right scale, left right placement, liberal conservative, political interest, interest in politics, demonstration, protest, petition, abortion attitude, gun control, immigration attitude, political opinion, political view, political views, party id, partyid, polviews, =pres, presvote, party affiliation, party membership, party vote, =party, vote, vote intention, voted for, vote choice, voting, ballot, ideology, left right, "
         "partei, parteimitglied, parteizugehörigkeit, parteipräferenz, wahlabsicht, wahlentscheidung, sonntagsfrage, politische, politische einstellung, "
         "politik, parti politique, politique, opinion politique, orientation politique, intention de vote, partido, partido político, ideología, opinión política, voto, intención de voto, recuerdo de voto, "
         "partia, partia polityczna, poglądy polityczne, preferencje polityczne, głosowanie, partij, partijvoorkeur, stemgedrag, politiek, politieke voorkeur, partito, partito politico, politica, orientamento politico, intenzione di voto",
