@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import random
 import uuid
+from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
@@ -12,6 +13,8 @@ import pytest
 
 from discreet.engines.connect import open_table
 from discreet.measure.profile import RoleGuess, guess_roles
+from discreet.measure.profile.guess import guess_column
+from discreet.measure.profile.statistics import describe_columns
 from discreet.measure.text.checksums import passes_bsn, passes_luhn
 from discreet.policy.model import ColumnRole
 
@@ -84,6 +87,17 @@ def test_e_mails_behind_thousands_of_innocent_rows_are_found() -> None:
 def test_a_name_decides_where_content_says_nothing(name: str, role: ColumnRole) -> None:
     values = [f"v{number}" for number in range(30)] * 20
     assert guess(name, values).role is role
+
+
+def test_the_title_of_a_column_decides_where_its_name_says_nothing() -> None:
+    table = open_table(pa.table({"v101": [1, 2, 3] * 50, "v102": [1, 2] * 75}))
+    counts = describe_columns(table)
+    titles = ("What is your religion?", "Gender (1 = male, 2 = female)")
+    found = [
+        guess_column(replace(item, title=title)) for item, title in zip(counts, titles, strict=True)
+    ]
+    assert [one.meaning for one in found] == ["religion or belief", "sex"]
+    assert all(one.is_code for one in found)
 
 
 def test_an_empty_column_keeps_the_role_of_its_name() -> None:

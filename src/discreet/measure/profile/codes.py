@@ -46,11 +46,11 @@ _ORDERED_CONCEPTS = (
     "physical feature",
     "year",
 )
-# `1 = yes`, `2 = no` and the like in the label of a variable.
+# `1 = yes`, `2 = no` and the like in the title of a column.
 _LABELED = re.compile(r"\b\d{1,3} ?= ?[^\W\d_]")
 
 
-def is_code(counts: ColumnStatistics, concept: Concept | None, *, label: str = "") -> bool:
+def is_code(counts: ColumnStatistics, concept: Concept | None) -> bool:
     """Return whether whole numbers stand for categories: by their name, or by how few and small they are.
 
     Ages, counts, years and amounts have an order. What is neither a known concept nor named like a
@@ -59,7 +59,7 @@ def is_code(counts: ColumnStatistics, concept: Concept | None, *, label: str = "
     """
     if counts.kind not in _NUMBERS or not counts.present or not _are_whole(counts):
         return False
-    if _LABELED.search(label):
+    if _LABELED.search(counts.title):
         return True
     words = set(split_words(counts.name))
     if words & _ORDER_WORDS:

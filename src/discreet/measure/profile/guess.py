@@ -72,9 +72,7 @@ _MEANINGS = {
 }
 
 
-def guess_column(
-    statistics: ColumnStatistics, *, noun: str = "people", label: str = ""
-) -> RoleGuess:
+def guess_column(statistics: ColumnStatistics, *, noun: str = "people") -> RoleGuess:
     """Return the role of one column.
 
     Content that can only be an identifier outweighs the name; the name outweighs softer content;
@@ -83,22 +81,21 @@ def guess_column(
     Args:
         statistics: What the column holds, over all rows.
         noun: What a row stands for, in the words of the reason.
-        label: What the file says the column is, beside its name.
     """
-    column = ColumnEvidence(statistics, _choose_concept(statistics, label), noun)
+    column = ColumnEvidence(statistics, _choose_concept(statistics), noun)
     found = (guess for rule in _RULES if (guess := rule(column)) is not None)
     guess = next(found, None) or _by_selectivity(column)
     return replace(
         guess,
         text=_explain_text(column, guess),
-        is_code=is_code(statistics, column.concept, label=label),
+        is_code=is_code(statistics, column.concept),
     )
 
 
-def _choose_concept(counts: ColumnStatistics, label: str) -> Concept | None:
-    """Return what the name means, or the label, for values of this kind: a number is no name."""
+def _choose_concept(counts: ColumnStatistics) -> Concept | None:
+    """Return what the name means, or the title, for values of this kind: a number is no name."""
     is_number = counts.kind in (*NUMBERS, Kind.BOOLEAN, Kind.DATE, Kind.TIMESTAMP, Kind.TIME)
-    ranked = (*rank_concepts(counts.name), *rank_concepts(label))
+    ranked = (*rank_concepts(counts.name), *rank_concepts(counts.title))
     return next((one for one in ranked if not (is_number and one.is_written)), None)
 
 

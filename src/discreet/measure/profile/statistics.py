@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import compress
 from typing import Any
 
@@ -39,6 +39,7 @@ class ColumnStatistics:
     patterns: Mapping[str, int]  # rows that match, by the pattern's name
     sample: tuple[str, ...] = field(repr=False, default=())
     sizes: tuple[int, ...] = field(repr=False, default=())  # rows of each value of the sample
+    title: str = ""  # what the file says the column is, beside its name
 
     @property
     def present(self) -> int:
@@ -86,8 +87,12 @@ def describe_columns(table: Table) -> tuple[ColumnStatistics, ...]:
             counts[part[row["place"]].name] = row
         for row in _run(table, [_sample_query(table, column) for column in part]):
             samples[part[row["place"]].name].append((row["value"], int(row["size"])))
+    titles = table.schema.titles if table.schema is not None else {}
     return tuple(
-        _read_statistics(column, counts[column.name], samples[column.name])
+        replace(
+            _read_statistics(column, counts[column.name], samples[column.name]),
+            title=titles.get(column.name, ""),
+        )
         for column in table.columns
     )
 
