@@ -36,6 +36,11 @@ def test_a_person_with_two_ids_is_found() -> None:
     assert tally.findings != []
 
 
+def test_a_person_with_two_ids_is_found_by_weighted_questions() -> None:
+    tally = explore(("duckdb",), seed=1, goes_on=lambda made: made < 4, questions=0, change=twice)
+    assert any("weighted" in finding for finding in tally.findings)
+
+
 @pytest.mark.parametrize(
     ("form", "reader"), [*((form, "guessing") for form in GUESSED), ("text", "sampling")]
 )

@@ -190,6 +190,28 @@ def record_of(folder: Path, manifest: dict[str, Any]) -> dict[str, Any]:
     return json.loads(place.read_text())
 
 
+def test_a_replay_of_a_survey_publishes_its_weights_again(folder: Path, discreet):
+    rows = [f"{20 + number % 3},{number // 4},{1 + number % 2}.5" for number in range(60)]
+    (folder / "survey.csv").write_text("\n".join(["age,home,w", *rows, ""]), "utf-8")
+    words = (
+        "--quasi",
+        "age",
+        "--k",
+        "5",
+        "--weight",
+        "w",
+        "--household",
+        "home",
+        "--publish-weight",
+    )
+    made = discreet("anonymize", "survey.csv", *words, "-o", "first.csv")
+    assert made.code == 0, made.err
+    again = discreet("anonymize", "--replay", "first.csv.release.json", "-o", "again.csv")
+    assert again.code == 0, again.err
+    assert (folder / "again.csv").read_bytes() == (folder / "first.csv").read_bytes()
+    assert (folder / "first.csv").read_text("utf-8").startswith("age,w\n")
+
+
 def test_a_replay_of_a_policy_goes_to_the_same_place_with_force(hospital: Path, discreet):
     discreet("anonymize", "visits.csv", "--policy", "policy.yaml", "-o", "out.csv", *TEST)
     written = (hospital / "out.csv").read_bytes()

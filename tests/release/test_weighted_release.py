@@ -122,7 +122,7 @@ def test_the_manifest_for_readers_has_nothing_of_weights_that_are_not_published(
     assert place.read_text("utf-8").splitlines()[0] == "age,sex"
 
 
-def test_a_release_with_weights_is_made_again_from_its_manifest(tmp_path: Path) -> None:
+def test_a_release_with_weights_is_checked_by_the_weights_that_it_has(tmp_path: Path) -> None:
     source = tmp_path / "survey.csv"
     SURVEY.assign(w=5.0).to_csv(source, index=False)
     first = discreet.anonymize(
@@ -172,3 +172,15 @@ def test_an_attack_counts_weights_that_a_release_holds() -> None:
 def test_a_table_with_weights_is_cautioned_about() -> None:
     found = discreet.assess(SURVEY, quasi=["age", "sex"], weight="w")
     assert any("holds sampling weights ('w')" in caution for caution in found.cautions)
+
+
+def test_safe_harbor_removes_weights_unless_they_are_kept_by_name(tmp_path: Path) -> None:
+    source = tmp_path / "survey.csv"
+    SURVEY.rename(columns={"w": "sampling_weight", "home": "hhid"}).to_csv(source, index=False)
+    options: dict[str, object] = {"method": "safe-harbor", "dry_run": True, "as_of": 2026}
+    options["accept_risk"] = "a test"
+    found = discreet.deidentify(source, **options)  # pyright: ignore[reportArgumentType]
+    kept = discreet.deidentify(source, keep=["sampling_weight"], **options)  # pyright: ignore[reportArgumentType]
+    actions = {column.column: column.action for column in found.columns}
+    assert (actions["hhid"], actions["sampling_weight"]) == ("removed", "removed")
+    assert {c.column: c.action for c in kept.columns}["sampling_weight"] == "kept"
