@@ -113,7 +113,7 @@ def _treat_column(
         return Treatment(name, Action.REMOVE, letter, f"{article} {role} by the policy")
     if ColumnRole.WEIGHT in (role, guess.role) and role in (None, ColumnRole.WEIGHT):
         reason = "a sampling weight: one that few people have singles them out"
-        return Treatment(name, Action.REMOVE, None, reason)
+        return Treatment(name, Action.REMOVE, "R", reason)
     for rule in _RULES:
         if (found := rule(guess, role)) is not None:
             return found
