@@ -48,6 +48,7 @@ RECIPES = {
     "release-search": "bench.release:measure_search",
     "release-columns": "bench.release:measure_columns",
     "release-scale": "bench.release_scale:measure_scale",
+    "release-spark": "bench.release_scale:measure_spark",
     "answer-accuracy": "bench.answer_accuracy:measure_accuracy",
     "answer-time": "bench.answer:measure_time",
     "answer-small": "bench.answer_small:measure_small",

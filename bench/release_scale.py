@@ -39,9 +39,18 @@ def plain(source: str, output: str) -> None:
 
 
 def measure_scale() -> FigureTable:
-    """Return CPU seconds and memory of releases of 1 to 100 million rows, beside plain DuckDB."""
+    """Return CPU seconds and memory of releases of 1 to 50 million rows, beside plain DuckDB."""
+    return _as_figures({**growth(), **large({"duckdb": LARGE["duckdb"]})})
+
+
+def measure_spark() -> FigureTable:
+    """Return CPU seconds and memory of a release of 100 million rows on Spark, beside plain DuckDB."""
+    return _as_figures(large({"spark": LARGE["spark"]}))
+
+
+def _as_figures(measured: Mapping[int, Mapping[str, Measured]]) -> FigureTable:
     lines: list[tuple[str, ...]] = []
-    for rows, runs in (*growth().items(), *large().items()):
+    for rows, runs in measured.items():
         base = runs["plain DuckDB"]
         for name, took in runs.items():
             ratio = "" if took is base else f"{took.cpu / base.cpu:.1f}"
