@@ -58,7 +58,7 @@ def people() -> Any:
 )
 def test_a_cell_shows_no_digits_that_its_error_makes_meaningless(value, half, shown):
     error = None if half is None else CellError(half / 2, value - half, value + half)
-    cells = ask._format_cells(["n"], [value], [error], [True])  # pyright: ignore[reportPrivateUsage]
+    cells = ask._format_cells(["n"], [value], [error], [True], [None])  # pyright: ignore[reportPrivateUsage]
     assert cells[0] == shown
 
 
@@ -72,7 +72,7 @@ def test_a_cell_shows_no_digits_that_its_error_makes_meaningless(value, half, sh
 )
 def test_years_and_keys_have_no_thousands_separator(name, value, known, shown):
     error = CellError(1.0, value - 2, value + 2) if known else None
-    cells = ask._format_cells([name], [value], [error], [known])  # pyright: ignore[reportPrivateUsage]
+    cells = ask._format_cells([name], [value], [error], [known], [None])  # pyright: ignore[reportPrivateUsage]
     assert cells[0] == shown
 
 

@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from discreet.answer.cut_rows import CutRows
 from discreet.answer.finish import FinishedAnswer, interval_half_width
+from discreet.answer.plan import RankProbe
 from discreet.engines.caller_frames import to_pandas_frame, to_polars_frame
 from discreet.engines.engine import ArrowTable
 from discreet.result import Result, to_plain_data
@@ -33,7 +34,8 @@ class Answer(Result):
     """A private answer.
 
     `rows` are its rows, and `error` has an entry for each of their cells, None where the noise
-    determines none. `spent` is the price of this answer, `remaining` what is left of each budget it
+    determines none. `rank_error` has an entry for each column: how many rows a quantile, minimum or
+    maximum may be off in their order. `spent` is the price of this answer, `remaining` what is left of each budget it
     counts against. `cut_off` is the share of rows that the policy's limits excluded.
 
     >>> import discreet
@@ -56,6 +58,7 @@ class Answer(Result):
     _table: ArrowTable = field(default=None, repr=False, compare=False)
     _errors: ArrowTable = field(default=None, repr=False, compare=False)
     _floors: tuple[float | None, ...] = field(default=(), repr=False, compare=False)
+    _probes: tuple[RankProbe | None, ...] = field(default=(), repr=False, compare=False)
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -86,9 +89,20 @@ class Answer(Result):
         ]
         return [list(row) for row in zip(*columns, strict=True)]
 
+    @property
+    def rank_error(self) -> list[float | None]:
+        """How many rows each quantile, minimum or maximum may be off in their order."""
+        probes = self._probes or (None,) * self._table.num_columns
+        return [None if probe is None else probe.rank_error(self.confidence) for probe in probes]
+
     def to_dict(self) -> dict[str, Any]:
         """Return the answer as plain JSON values."""
-        cells = {"columns": self.columns, "rows": self.rows, "error": self.error}
+        cells = {
+            "columns": self.columns,
+            "rows": self.rows,
+            "error": self.error,
+            "rank_error": self.rank_error,
+        }
         return {**to_plain_data(cells), **super().to_dict()}
 
     def to_arrow(self) -> ArrowTable:
@@ -106,7 +120,8 @@ class Answer(Result):
     def with_errors(self) -> ArrowTable:
         """Return the rows with a column `…_error` beside each noisy one: how far off it may be.
 
-        Where the question has a column of that name, an underscore is appended.
+        Beside a quantile, a minimum or a maximum it is a column `…_rank_error`: how many rows it may be
+        off in their order. Where the question has a column of that name, an underscore is appended.
         """
         names, columns = list[str](), list[Any]()
         for index, name in enumerate(self.columns):
@@ -116,6 +131,10 @@ class Answer(Result):
             if any(error is not None for error in errors):
                 names.append(_unused_name(f"{name}_error", {*self.columns, *names}))
                 columns.append(pa.array([_half_width(error) for error in errors], pa.float64()))
+            ranks = self.rank_error[index]
+            if ranks is not None:
+                names.append(_unused_name(f"{name}_rank_error", {*self.columns, *names}))
+                columns.append(pa.array([ranks] * self._table.num_rows, pa.float64()))
         return pa.Table.from_arrays(columns, names=names)
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
@@ -148,6 +167,7 @@ def make_answer(
     noise: str,
     cautions: tuple[str, ...],
     cut_off: tuple[CutRows, ...] = (),
+    probes: tuple[RankProbe | None, ...] = (),
 ) -> Answer:
     """Return the answer made from the computed columns."""
     table = finished.table
@@ -166,6 +186,7 @@ def make_answer(
         _table=table,
         _errors=pa.Table.from_arrays(errors, names=[str(i) for i in range(len(errors))]),
         _floors=finished.floors,
+        _probes=probes,
     )
 
 

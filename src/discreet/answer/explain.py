@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from math import log, sqrt
+from math import sqrt
 from typing import ClassVar
 
 import numpy as np
@@ -142,9 +142,7 @@ def _expected_error(
         return ExpectedError(label, None, None, None)
     probe = next((item for item in leaf.ranks if item.aggregate == aggregate), None)
     if probe is not None:
-        # Permute-and-flip misses by more than this with a chance of 1 - confidence at most.
-        ranks = 2 * probe.rows_per_unit * log(probe.count / (1 - confidence)) / float(probe.epsilon)
-        return ExpectedError(label, None, None, None, ranks)
+        return ExpectedError(label, None, None, None, probe.rank_error(confidence))
     distinct = next((item for item in leaf.distincts if item.aggregate == aggregate), None)
     if distinct is not None:
         error, value = noise_deviation(float(distinct.scale), kind), None

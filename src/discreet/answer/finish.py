@@ -13,6 +13,7 @@ from sqlglot import exp
 
 from discreet.answer.keys import TYPES
 from discreet.answer.perturb import COUNTS, ReleasedTable
+from discreet.answer.plan import Plan, RankProbe
 from discreet.answer.post_processing import make_query_total
 from discreet.answer.question import PrivateQuery, Question, aggregate_name, key_name
 from discreet.answer.statistics import SPREADS
@@ -135,6 +136,21 @@ def _column_floors(question: Question) -> tuple[float | None, ...]:
     return tuple(
         0.0 if isinstance(item, exp.Column) and item.name in spreads else None for item in bare
     )
+
+
+def rank_probes(plan: Plan) -> tuple[RankProbe | None, ...]:
+    """Return, for each column of an answer, how it was chosen if it is a quantile, a minimum or a maximum."""
+    question = plan.question
+    if not question.is_direct or not isinstance(question.post_processing, exp.Select):
+        return ()
+    (leaf,) = plan.private_queries
+    chosen = {probe.aggregate: probe for probe in leaf.ranks}
+    probes = {
+        aggregate_name(index): chosen.get(item)
+        for index, item in enumerate(leaf.private_query.aggregates)
+    }
+    bare = [item.unalias() for item in question.post_processing.expressions]
+    return tuple(probes.get(item.name) if isinstance(item, exp.Column) else None for item in bare)
 
 
 def _name_columns(table: ArrowTable, names: tuple[str, ...]) -> ArrowTable:

@@ -68,6 +68,23 @@ class RankProbe:
     epsilon: Fraction
     rank: int  # for minimum and maximum: about so many rows lie beyond
 
+    def rank_error(self, confidence: float) -> float:
+        """Return how many rows the chosen value may be off in their order, by public numbers only.
+
+        Permute-and-flip misses by t or more with a chance of at most C exp(-epsilon t / 2d) for C
+        candidates and scores that a person moves by d (McKenna & Sheldon 2020, theorem 2). One row
+        is b units of the score of a quantile a/b, of which it moves max(a, b - a).
+        """
+        share = self.aggregate.quantile
+        moved = 1.0 if share is None else float(max(share, 1 - share))
+        return (
+            2
+            * moved
+            * self.rows_per_unit
+            * log(self.count / (1 - confidence))
+            / float(self.epsilon)
+        )
+
 
 @dataclass(frozen=True)
 class DistinctProbe:

@@ -49,6 +49,15 @@ def format_answer_cell(name: str, value: Any, half: float | None) -> str:
     return text.replace(",", "") if is_year(name, value) else text
 
 
+def format_ranks(ranks: float) -> str:
+    """Return how far a quantile may be off in the order of rows.
+
+    >>> format_ranks(12.3)
+    '12 ranks'
+    """
+    return f"{format_short(max(round(ranks), 1))} ranks"
+
+
 def format_key(name: str, value: Any) -> str:
     """Return an exact cell, such as a key: it is a label, and an integer has no separators.
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from discreet.answer.wording import format_answer_cell, format_key
+from discreet.answer.wording import format_answer_cell, format_key, format_ranks
 from discreet.cli import curator_options, options, output
 
 if TYPE_CHECKING:
@@ -91,11 +91,15 @@ def _print(answer: Answer) -> None:
     has_error = [
         any(row[index] is not None for row in errors) for index in range(len(answer.columns))
     ]
+    ranks = answer.rank_error
+    has_error = [
+        known or within is not None for known, within in zip(has_error, ranks, strict=True)
+    ]
     header: list[str] = []
     for name, known in zip(answer.columns, has_error, strict=True):
         header += [name, "±"] if known else [name]
     lines = [
-        _format_cells(answer.columns, values, mine, has_error)
+        _format_cells(answer.columns, values, mine, has_error, ranks)
         for values, mine in zip(rows, errors, strict=True)
     ]
     title = "Answer"
@@ -119,11 +123,17 @@ def _format_cells(
     values: list[Any],
     errors: list[CellError | None],
     has_error: list[bool],
+    ranks: Sequence[float | None],
 ) -> list[str]:
     cells: list[str] = []
-    for name, value, error, known in zip(names, values, errors, has_error, strict=True):
+    for name, value, error, known, within in zip(
+        names, values, errors, has_error, ranks, strict=True
+    ):
         half = None if error is None else error.high - value
         cells.append(format_answer_cell(name, value, half) if known else format_key(name, value))
+        if within is not None:
+            cells.append(format_ranks(within))
+            continue
         if known:
             cells.append("" if half is None else curator_options.format_short(float(f"{half:.3g}")))
     return cells

@@ -12,6 +12,7 @@ from discreet.answer.wording import (
     format_amounts,
     format_answer_cell,
     format_key,
+    format_ranks,
     format_share,
     format_short,
 )
@@ -305,7 +306,7 @@ def _answer_card(found: Answer) -> Card:
     table = TextTable(
         "Answer",
         [
-            tuple(map(_answer_cell, found.columns, values, mine))
+            tuple(map(_answer_cell, found.columns, values, mine, found.rank_error))
             for values, mine in zip(rows, errors, strict=True)
         ],
         header=found.columns,
@@ -324,7 +325,9 @@ def _answer_card(found: Answer) -> Card:
     )
 
 
-def _answer_cell(name: str, value: Any, error: CellError | None) -> str:
+def _answer_cell(name: str, value: Any, error: CellError | None, ranks: float | None = None) -> str:
+    if ranks is not None:
+        return f"{format_answer_cell(name, value, None)} ± {format_ranks(ranks)}"
     if error is None:
         return format_key(name, value)
     half = error.high - value
