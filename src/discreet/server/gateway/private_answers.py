@@ -18,7 +18,13 @@ from discreet.answer.curator import Curator
 from discreet.answer.plan import Noise, Plan
 from discreet.answer.statement import DIALECT
 from discreet.answer.weighting import weigh_query
-from discreet.answer.wording import describe_price, format_amounts, format_share, format_short
+from discreet.answer.wording import (
+    describe_price,
+    format_amounts,
+    format_ranks,
+    format_share,
+    format_short,
+)
 from discreet.dp.ledger.ledger import Ledger
 from discreet.engines.databases.database import Database, ResultField
 from discreet.engines.duckdb.served import ServedDuckDB
@@ -359,6 +365,11 @@ def answer_notices(answer: Answer) -> tuple[Notice, ...]:
         f"{name} ± {format_short(width)}"
         for name, width in zip(answer.columns, widest, strict=False)
         if width is not None
+    ]
+    parts += [
+        f"{name} ± {format_ranks(ranks)}"
+        for name, ranks in zip(answer.columns, answer.rank_error, strict=True)
+        if ranks is not None
     ]
     detail = f"{format_share(answer.confidence)} confidence: {', '.join(parts)}" if parts else None
     cautions = [Notice("WARNING", caution) for caution in answer.cautions]
