@@ -10,8 +10,8 @@ from typing import Any, Self
 import pyarrow as pa
 
 from discreet.answer.cut_rows import CutRows
-from discreet.answer.finish import FinishedAnswer, interval_half_width
-from discreet.answer.plan import RankProbe
+from discreet.answer.finish import FinishedAnswer, interval_half_width, rank_probes
+from discreet.answer.plan import Plan, RankProbe
 from discreet.engines.caller_frames import to_pandas_frame, to_polars_frame
 from discreet.engines.engine import ArrowTable
 from discreet.result import Result, to_plain_data
@@ -162,12 +162,11 @@ class Answer(Result):
 
 def make_answer(
     finished: FinishedAnswer,
+    plan: Plan,
     *,
     spent: Mapping[str, float],
-    noise: str,
     cautions: tuple[str, ...],
     cut_off: tuple[CutRows, ...] = (),
-    probes: tuple[RankProbe | None, ...] = (),
 ) -> Answer:
     """Return the answer made from the computed columns."""
     table = finished.table
@@ -180,13 +179,13 @@ def make_answer(
     return Answer(
         spent=spent,
         remaining={},
-        noise=noise,
+        noise=plan.noise,
         cautions=cautions,
         cut_off=cut_off,
         _table=table,
         _errors=pa.Table.from_arrays(errors, names=[str(i) for i in range(len(errors))]),
         _floors=finished.floors,
-        _probes=probes,
+        _probes=rank_probes(plan),
     )
 
 

@@ -589,14 +589,7 @@ class Curator:
             *cautions.plan_cautions(plan, self.policy),
             *(c.caution for c in cut_off if c.caution),
         )
-        return make_answer(
-            finished,
-            spent=spent,
-            noise=plan.noise,
-            cautions=notes,
-            cut_off=cut_off,
-            probes=finish.rank_probes(plan),
-        )
+        return make_answer(finished, plan, spent=spent, cautions=notes, cut_off=cut_off)
 
 
 def _cache_value(place: dict[object, Kept], key: object, value: Kept) -> None:
