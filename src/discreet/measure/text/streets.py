@@ -55,7 +55,7 @@ _ENDING_STREET = re.compile(
     + _HOUSE
     + r")"
     rf"|(?:Straße|Platz|Allee|Weg) (?:der|des|am|im|zum|zur) {_CAP}(?: {_CAP})?(?: \d{{1,4}}{_HOUSE})?"
-    rf"|(?:Am|An der|An den|Im|In der|Zum|Zur|Auf der|Auf dem|Unter den|Hinter der|Beim) {_CAP} \d{{1,4}}[a-z]?(?![\w.,]|\.\d| ?(?:mg|ml|Uhr|Jahre|Tage))"
+    rf"|(?:Am|An der|An den|Im|In der|Zum|Zur|Auf der|Auf dem|Unter den|Hinter der|Beim) {_CAP} \d{{1,4}}[a-z]?(?!\w|[.,]\d| ?(?:mg|ml|Uhr|Jahre|Tage))"
 )
 _SMALL = r"(?:(?:de|du|des|del|della|dei|di|da|do|das|dos|la|las|le|les|lo|los|el|y|e|sur|sous|aux?|en) |d['’]|l['’]|dell['’]){0,4}"
 _CAPS = r"[^\W\d_a-zß-öø-ÿ][\w'’.-]{1,30}"
@@ -242,7 +242,7 @@ def _is_ending_street(street: str) -> bool:
     """Return whether `Am Hang 3` names a street, which `Im Jahr 2020` does not, nor `During 1987`."""
     words = street.split(" ")
     if words[0] in _AT_WORDS:
-        return not lexicon.is_ordinary(fold_accents(words[-2]), "de")
+        return not lexicon.is_listed(fold_accents(words[-2]), "de")
     return not lexicon.is_listed(words[0].lower())
 
 

@@ -1,0 +1,119 @@
+from __future__ import annotations
+
+import pyarrow as pa
+import pytest
+
+from discreet.measure.text import lexicon
+from discreet.measure.text.languages import detect_language, stands_like_noun
+from discreet.measure.text.scan import scan_text
+from discreet.release.deidentify.redact import redact_texts
+
+
+def found(text: str) -> list[tuple[str, str]]:
+    return [(text[span.start : span.end], span.kind) for span in scan_text(text)]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("pt kelsey brannigan seen for wound check", [("kelsey brannigan", "A")]),
+        ("Mr. Young walked well.", [("Young", "A")]),
+        ("The insured lives in Lake Almsbury.", [("Lake Almsbury", "B")]),
+        ("He was hit by a car, license plate 7ABC123.", [("7ABC123", "L")]),
+        ("Reach her on (143) 291-5072 x605.", [("(143) 291-5072 x605", "D")]),
+        ("Herr Dr. med. Thilo Wanderscheid wurde aufgenommen.", [("Thilo Wanderscheid", "A")]),
+        ("Der Befund wurde mit Wanderscheid besprochen.", [("Wanderscheid", "A")]),
+        ("Frau Koch wohnt in Lippspringe.", [("Koch", "A"), ("Lippspringe", "B")]),
+        ("Anschrift: Am Wiesenhang 12, 83873 Lemgo", [("Am Wiesenhang 12", "B"), ("83873 Lemgo", "B")]),
+        ("Die Tochter ist unter 0316/83778353 erreichbar.", [("0316/83778353", "D")]),
+        ("Der Wagen mit dem Kennzeichen KA-BC 1234 stand dort.", [("KA-BC 1234", "L")]),
+        ("Wiedervorstellung am 12.3. in der Ambulanz", [("12.3.", "C")]),
+        ("Versichertennummer A123456789", [("A123456789", "I")]),
+        ("Mme Lejosne habite à Guérande avec sa fille.", [("Lejosne", "A"), ("Guérande", "B")]),
+        ("Vu avec le Dr Kerbrat ce jour.", [("Kerbrat", "A")]),
+        ("Elle demeure 31, chemin des Lilas à Rennes.", [("31, chemin des Lilas", "B"), ("Rennes", "B")]),
+        ("Joindre la famille au 03 23 28 30 38.", [("03 23 28 30 38", "D")]),
+        ("Le véhicule est immatriculé AB-123-CD.", [("AB-123-CD", "L")]),
+        ("La Sra. Echeverri vive en Cuenca con su hija.", [("Echeverri", "A"), ("Cuenca", "B")]),
+        ("El paciente Iker Zubizarreta refiere dolor.", [("Iker Zubizarreta", "A")]),
+        ("Domicilio: Calle Mayor, 12, 28013 Madrid", [("Calle Mayor, 12", "B"), ("28013 Madrid", "B")]),
+        ("Vive en la Cra. 7 # 12-34 desde mayo.", [("Cra. 7 # 12-34", "B")]),
+        ("Llamar al 612 34 56 78 por la tarde.", [("612 34 56 78", "D")]),
+        ("La matrícula del coche es 1234 BCD.", [("1234 BCD", "L")]),
+    ],
+)  # fmt: skip
+def test_an_identifier_is_found_in_each_language(text, expected):
+    assert [pair for pair in found(text) if pair in expected] == expected
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Pt is alert. Hgb 10.2, Hct 31, Plt 250, Bcx pending, SpO2 97% on RA.",
+        "EKG shows Wolff-Parkinson-White pattern. Tinel and Phalen signs positive.",
+        "Toyota Corolla and Honda Civic collided at low speed.",
+        "Continue Lisinopril 10 mg, Metformin 500 mg BID and Atorvastatin.",
+        "Im Röntgen Thorax kein Infiltrat, kein Erguss, Herz nicht vergrößert.",
+        "Bekannter Morbus Basedow, Morbus Bechterew und Zustand nach Cholezystektomie.",
+        "Colles-Fraktur, Dupuytren-Kontraktur und Baker-Zyste am linken Knie.",
+        "Im Jahr 2020 Herzkatheter unauffällig, Belastungstest geplant.",
+        "Fracture de Colles, maladie de Dupuytren et kyste de Baker au genou gauche.",
+        "Traitement par Ramipril 5 mg, Bisoprolol et Doliprane en cas de douleur.",
+        "Síndrome de Sjögren conocido, signo de Babinski negativo.",
+        "Acude a Urgencias por dolor abdominal. Ingresa en Medicina Interna.",
+    ],
+)
+def test_tempting_sentences_stay(text):
+    assert found(text) == []
+
+
+PLANTED = {
+    "Witness {} saw the car leave {}; plate {}, call {}.": ("Orla Finnerty", "Kettleby", "SZY 141", "0437 783 533"),
+    "Zeuge {} aus {} nannte das Kennzeichen {}; Telefon {}.": ("Ottmar Wiesenthal", "Bad Salzuflen", "HX-QR 712", "(06228) 303883"),
+    "Le témoin {} de {} a noté la plaque {} ; téléphone {}.": ("Maëlys Kerguelen", "Traore-les-Bains", "317-PUM-06", "+33 (0)3 44 41 58 68"),
+    "El testigo {} de {} anotó la matrícula {}; teléfono {}.": ("Itziar Goikoetxea", "San Jorge los altos", "WUF-777-X", "+54 9 3408 3778"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("template", PLANTED)
+def test_redacted_texts_hold_none_of_the_planted_identifiers(template):
+    planted = PLANTED[template]
+    clean = redact_texts(
+        pa.array([template.format(*planted)]), restricted_zips={"036"}, earliest_year=1936
+    )
+    text = clean.texts[0].as_py()
+    assert not [
+        part for identifier in planted for part in identifier.split() if part in text.split()
+    ]
+    assert clean.counts.keys() >= {"D", "L"}
+
+
+@pytest.mark.parametrize(
+    ("text", "language"),
+    [
+        ("the patient was seen and has no complaints", "en"),
+        ("die patientin wurde mit fieber aufgenommen", "de"),
+        ("le patient a été vu pour une douleur", "fr"),
+        ("el paciente fue visto por dolor", "es"),
+        ("mrn 4411", ""),
+    ],
+)
+def test_the_language_of_a_text_is_that_of_its_words(text, language):
+    assert detect_language(set(text.split())) == language
+
+
+def test_a_german_word_after_an_article_or_an_adjective_is_a_noun():
+    assert stands_like_noun("eine")
+    assert stands_like_noun("starke")
+    assert not stands_like_noun("durch")
+
+
+def test_compounds_of_known_nouns_are_everyday_words_in_german_only():
+    assert lexicon.is_ordinary("lungenfunktionsprufung", "de")
+    assert not lexicon.is_ordinary("wiesenthal", "de")
+    assert not lexicon.is_ordinary("knieprothese", "en")
+
+
+def test_small_towns_are_known_and_countries_are_none():
+    assert {"lemgo", "bad salzuflen", "boston", "guerande"} <= lexicon.towns()
+    assert lexicon.is_country("brazil")
