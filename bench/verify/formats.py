@@ -137,6 +137,8 @@ def open_written(
             f"\n  {name}:\n", f"\n  {name}:\n    source: '{sources[name]}'\n{said}"
         )
     made.engine.close()
+    if form == "text" and style.dates:
+        policy = policy.replace("kind: date}", f'kind: date, format: "{style.dates}"}}')
     path = folder / "policy.yaml"
     path.write_text(policy, "utf-8")
     place = str(folder / sources["visits"])
@@ -153,7 +155,7 @@ def _open_guessing(folder: Path, sources: Mapping[str, str], path: Path, style: 
     held: dict[str, CatalogTable] = {}
     for name, source in sources.items():
         sheet = "visits" if source.endswith(".xlsx") else None
-        encoding = style.encoding if style.encoding == "latin-1" else None
+        encoding = None if style.encoding.startswith("utf") else style.encoding
         table = open_table(str(folder / source), table=sheet, engine=engine, encoding=encoding)
         engine = table.engine
         held[name] = CatalogTable(name, table, said.tables[name], f"table:{name}", "1")

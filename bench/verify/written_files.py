@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 Cells = list[str | None]
 
+_MARKED = ("utf-8", "utf-8-sig", "utf-16")  # encodings that need not be declared
 LARGE = 1_200  # rows: beyond what readers sample
 _MOST_BYTES = 2_000_000
 _NUMBERS = (Kind.INTEGER, Kind.REAL, Kind.DECIMAL)
@@ -80,16 +81,28 @@ class Style:
     is_large: bool = False
     is_first: bool = False
     layout: str = "lines"  # of JSON: lines, list, indented
+    decimal: str = "."
+    thousands: str = ""
+    missing: tuple[str, ...] = ()  # words for no value
+    dates: str = ""  # a format, or as ISO writes them
+    above: int = 0  # lines above the header
     seed: int = 0
-    has_comma: bool = False  # as decimal mark, and N/A for what is missing
+
+    def grouped(self, chance: Random) -> Style:
+        """Return the style, perhaps with marks between groups of digits."""
+        marks = ("", "", "'", "." if self.decimal == "," else ",")
+        return replace(self, thousands=chance.choice(marks))
 
     @property
     def reading(self) -> str:
         """What the policy must say about it."""
         said = [f'delimiter: "{self.delimiter}"'.replace("\t", "\\t")]
-        said += [] if self.encoding != "latin-1" else ["encoding: latin-1"]
+        said += [] if self.encoding in _MARKED else [f"encoding: {self.encoding}"]
         said += [] if self.is_multiline else ["multiline: false"]
-        said += ['decimal: ","', "missing: [N/A]"] if self.has_comma else []
+        said += [] if self.decimal == "." else ['decimal: ","']
+        said += [f'thousands: "{self.thousands}"'] if self.thousands else []
+        said += [f"missing: {json.dumps(self.missing)}"] if self.missing else []
+        said += [f"skip: {self.above}"] if self.above else []
         return f"    reading: {{{', '.join(said)}}}\n"
 
 
@@ -100,7 +113,7 @@ def draw_style(chance: Random) -> Style:
         delimiter=chance.choice((",", ",", ";", "\t", "|")),
         quoting=quoting,
         line_end=chance.choice(("\n", "\n", "\r\n", "\r")),
-        encoding=chance.choice(("utf-8", "utf-8", "utf-8-sig", "utf-16", "latin-1")),
+        encoding=chance.choice((*_MARKED, "utf-8", "latin-1", "cp1252", "iso-8859-15")),
         packing=chance.choice(("", "", ".gz", ".zst")),
         is_multiline=quoting != "never" and chance.random() < 0.6,
         is_odd=chance.random() < 0.6,
@@ -108,9 +121,12 @@ def draw_style(chance: Random) -> Style:
         is_large=chance.random() < 0.25,
         is_first=chance.random() < 0.3,
         layout=chance.choice(("lines", "lines", "list", "indented")),
+        decimal=chance.choice((".", ".", ",")),
+        missing=chance.choice(((), (), ("N/A", "-", "999"))),
+        dates=chance.choice(("", "", "%d.%m.%Y", "%m/%d/%y")),
+        above=chance.choice((0, 0, 0, 2)),
         seed=chance.randrange(10**9),
-        has_comma=chance.random() < 0.3,
-    )
+    ).grouped(chance)
 
 
 def write_csv(table: TextTable, path: Path, style: Style) -> None:
@@ -118,20 +134,35 @@ def write_csv(table: TextTable, path: Path, style: Style) -> None:
     odd = _odd_rows(table, style, most=None if not style.is_multiline else 1)
     lines = [style.delimiter.join(_plain_cell(name, style) for name in table.names)]
     for row, chance in odd:
-        cells = [_csv_cell(cell, style) for cell in row]
+        cells = [_csv_cell(row[0], style)]
+        for cell, kind in zip(row[1:], [*table.kinds.values()][1:], strict=True):
+            cells.append(_csv_cell(_local_form(cell, kind, style), style))
         lines.append(_odd_line(cells, style, chance) if chance else style.delimiter.join(cells))
     if style.quoting == "never":
         # The writer never quotes, and each person may have quotation marks.
         lines[1:] = [_with_marks(line, number, style) for number, line in _numbered(lines[1:])]
+    lines = [f"what was visited, part {number}" for number in range(style.above)] + lines
     text = "".join(line + style.line_end for line in lines)
     _write_packed(path, text.encode(style.encoding, errors="backslashreplace"))
 
 
+def _local_form(cell: str | None, kind: Kind, style: Style) -> str | None:
+    """Return a cell as the style writes numbers, dates and what is missing."""
+    if cell is None:
+        return style.missing[style.seed % len(style.missing)] if style.missing else None
+    number = re.fullmatch(r"(-?)(\d{1,17})(?:\.(\d+))?", cell) if kind in _NUMBERS else None
+    if number:
+        whole = f"{int(number[2]):,}".replace(",", style.thousands or "")
+        return number[1] + whole + (f"{style.decimal}{number[3]}" if number[3] else "")
+    if kind in _NUMBERS:  # also one with an exponent
+        return cell.replace(".", style.decimal)
+    days = re.fullmatch(r"(\d{4})-(\d\d)-(\d\d)", cell) if kind is Kind.DATE else None
+    if days and style.dates:
+        return date(*map(int, days.groups())).strftime(style.dates)
+    return cell
+
+
 def _csv_cell(cell: str | None, style: Style) -> str:
-    if style.has_comma:
-        cell = (
-            "N/A" if cell is None else re.sub(r"^([+-]?\d+)\.(\d+([eE][+-]?\d+)?)$", r"\1,\2", cell)
-        )
     if cell is None:
         return ""
     if style.quoting == "never" or not style.is_multiline:
