@@ -13,7 +13,7 @@ from discreet.engines.duckdb import DuckDB
 from discreet.engines.frames import open_frame
 from discreet.policy.load import parse_policy
 from discreet.release.outliers import find_outliers
-from discreet.release.steps.apply import apply_steps
+from discreet.release.steps.apply import perform_steps
 from discreet.sql import build
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def after_steps(frame: pd.DataFrame) -> pd.DataFrame:
     engine = DuckDB()
     table = open_frame(frame, engine=engine)
     steps = parse_policy(POLICY).tables["adult"].release.steps
-    after = apply_steps(table, steps, generator=None)
+    after = perform_steps(table, steps, generator=None).table
     found = engine.run(build.select(*map(build.column, PAIR), source=after.relation)).to_pandas()
     engine.close()
     return found

@@ -21,8 +21,6 @@ from discreet.guard.vault.columns import (
     blind_indexes,
     decrypt,
     encrypt,
-    is_current,
-    reencrypt_cells,
 )
 from discreet.guard.vault.functions import EncryptionFunctions
 from discreet.guard.vault.keys import create_key, destroy_key, open_key, rotate_key
@@ -198,28 +196,9 @@ def test_after_a_rotation_old_cells_open_until_they_are_encrypted_anew(
     old = encrypt(VALUES, key=key, place=PLACE, rows=[IDS])
     rotate_key(documents, SIN, server, act=ACT)
     both = open_key(documents, SIN, server)
-    assert is_current(old, key=both) == [False, None, False, False, False]
-    again = reencrypt_cells(old, key=both, place=PLACE, rows=[IDS])
-    assert is_current(again, key=both) == [True, None, True, True, True]
+    again = encrypt(opened(old, key=both), key=both, place=PLACE, rows=[IDS])
     assert opened(again, key=both).equals(VALUES)
     refused(again, key=key)
-
-
-def test_cells_follow_a_row_whose_key_changes_and_a_table_that_is_renamed():
-    values = pa.array([Decimal("1.50"), None], pa.decimal128(6, 2))
-    old, new = [pa.array([1, 2])], [pa.array([11, 12])]
-    cells = encrypt(values, key=KEY, place=PLACE, rows=old)
-    moved = reencrypt_cells(
-        cells,
-        key=KEY,
-        place=PLACE,
-        rows=old,
-        new_rows=new,
-        new_place=ColumnLocation("public.staff", "sin"),
-    )
-    place = ColumnLocation("public.staff", "sin")
-    assert opened(moved, rows=new, place=place, returns=values.type).equals(values)
-    refused(moved, rows=old, place=place, returns=values.type)
 
 
 # Blind index

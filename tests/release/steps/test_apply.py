@@ -29,7 +29,7 @@ from discreet.policy.model import (
     Swap,
     TopCode,
 )
-from discreet.release.steps.apply import apply_steps, perform_steps
+from discreet.release.steps.apply import perform_steps
 from discreet.release.steps.chance import secret_generator
 from discreet.sql import build
 
@@ -74,7 +74,7 @@ def column_of(data: pa.Table, name: str, step: Step) -> list[Any]:
     """One column after `step` on DuckDB, by the names of the people."""
     with ScratchEngine(DuckDB()) as engine:
         table = loaded(engine.engine, data)
-        after = apply_steps(table, [step], generator=secret_generator(KEY))
+        after = perform_steps(table, [step], generator=secret_generator(KEY)).table
         query = build.order_nulls_last(
             build.select(build.column(name), source=after.relation), [build.column("id")]
         )
@@ -118,7 +118,7 @@ def on_duckdb() -> Iterator[dict[str, list[tuple[Any, ...]]]]:
     with ScratchEngine(DuckDB()) as engine:
         table = loaded(engine.engine, PEOPLE)
         yield {
-            name: rows(apply_steps(table, steps, generator=secret_generator(KEY)))
+            name: rows(perform_steps(table, steps, generator=secret_generator(KEY)).table)
             for name, steps in STEPS.items()
         }
 
@@ -129,7 +129,7 @@ def test_every_engine_gives_the_same_rows_whatever_their_order(
 ) -> None:
     shuffled = PEOPLE.take(np.random.default_rng(7).permutation(len(PEOPLE)))
     table = loaded(any_engine, shuffled)
-    after = apply_steps(table, STEPS[name], generator=secret_generator(KEY))
+    after = perform_steps(table, STEPS[name], generator=secret_generator(KEY)).table
     assert [c.name for c in after.columns] == PEOPLE.column_names
     assert repr(rows(after)) == repr(on_duckdb[name])
 
@@ -139,7 +139,7 @@ def test_columns_that_no_step_names_stay(name: str) -> None:
     touched = {column for step in STEPS[name] for column in _named(step)}
     with ScratchEngine(DuckDB()) as engine:
         table = loaded(engine.engine, PEOPLE)
-        after = apply_steps(table, STEPS[name], generator=secret_generator(KEY))
+        after = perform_steps(table, STEPS[name], generator=secret_generator(KEY)).table
         kept = [i for i, column in enumerate(table.columns) if column.name not in touched]
         shown = [Counter(repr([row[i] for i in kept]) for row in rows(t)) for t in (table, after)]
     assert shown[0] == shown[1]
@@ -227,7 +227,7 @@ def test_swapping_keeps_the_counts_within_strata(people: list[tuple[int, str | N
     with ScratchEngine(DuckDB()) as engine:
         table = loaded(engine.engine, data)
         step = Swap(("region",), 1.0, ("sex",))
-        after = apply_steps(table, [step], generator=secret_generator(None))
+        after = perform_steps(table, [step], generator=secret_generator(None)).table
         assert rows(after) == rows(table)
 
 
@@ -274,7 +274,7 @@ def test_pram_of_nearly_unique_values_is_refused() -> None:
 )
 def test_a_step_that_does_not_fit_its_column_is_refused(step: Step, message: str) -> None:
     with ScratchEngine(DuckDB()) as engine, pytest.raises(InvalidStep, match=message):
-        apply_steps(loaded(engine.engine, PEOPLE), [step], generator=secret_generator(KEY))
+        perform_steps(loaded(engine.engine, PEOPLE), [step], generator=secret_generator(KEY))
 
 
 def test_a_step_on_a_column_that_is_not_there_names_the_near_one() -> None:
@@ -282,19 +282,19 @@ def test_a_step_on_a_column_that_is_not_there_names_the_near_one() -> None:
         ScratchEngine(DuckDB()) as engine,
         pytest.raises(UnknownColumn, match="Did you mean 'money'"),
     ):
-        apply_steps(loaded(engine.engine, PEOPLE), [AddNoise("mony", 1)], generator=None)
+        perform_steps(loaded(engine.engine, PEOPLE), [AddNoise("mony", 1)], generator=None)
 
 
 def test_chance_is_never_taken_from_nowhere() -> None:
     with ScratchEngine(DuckDB()) as engine, pytest.raises(WrongUsage, match="Give it a generator"):
-        apply_steps(loaded(engine.engine, PEOPLE), [AddNoise("money", 1)], generator=None)
+        perform_steps(loaded(engine.engine, PEOPLE), [AddNoise("money", 1)], generator=None)
 
 
 @pytest.mark.parametrize("steps", STEPS.values(), ids=STEPS)
 def test_a_table_without_rows_stays_one(steps: Sequence[Step]) -> None:
     with ScratchEngine(DuckDB()) as engine:
         table = loaded(engine.engine, PEOPLE.slice(0, 0))
-        assert rows(apply_steps(table, steps, generator=secret_generator(KEY))) == []
+        assert rows(perform_steps(table, steps, generator=secret_generator(KEY)).table) == []
 
 
 def test_nothing_but_the_result_is_left_on_the_engine() -> None:
@@ -302,7 +302,7 @@ def test_nothing_but_the_result_is_left_on_the_engine() -> None:
     scratch = ScratchEngine(engine)
     data = loaded(engine, PEOPLE)
     table = type(data)(scratch, data.relation, data.columns, data.label)
-    after = apply_steps(table, STEPS["all of them"], generator=secret_generator(KEY))
+    after = perform_steps(table, STEPS["all of them"], generator=secret_generator(KEY)).table
     assert list(scratch._stored) == [after.relation.sql()]
     engine.close()
 
@@ -310,4 +310,4 @@ def test_nothing_but_the_result_is_left_on_the_engine() -> None:
 def test_no_steps_leave_the_table_itself() -> None:
     with ScratchEngine(DuckDB()) as engine:
         table = loaded(engine.engine, PEOPLE)
-        assert apply_steps(table, [], generator=None) is table
+        assert perform_steps(table, [], generator=None).table is table

@@ -92,33 +92,6 @@ def decrypt(
         raise unreadable() from None
 
 
-def reencrypt_cells(
-    cells: Array,
-    *,
-    key: OpenKey,
-    place: ColumnLocation,
-    rows: Sequence[Array],
-    new_place: ColumnLocation | None = None,
-    new_rows: Sequence[Array] | None = None,
-) -> Array:
-    """Return cells encrypted anew under the active version, for the same or other rows and names.
-
-    This is for rotations, for keys of rows that are updated, and for tables that are renamed.
-    """
-    import pyarrow as pa
-
-    # Bytes are encrypted as they are, so the values' type need not be known.
-    plain = decrypt(cells, key=key, place=place, rows=rows, returns=pa.binary())
-    where = rows if new_rows is None else new_rows
-    return encrypt(plain, key=key, place=new_place or place, rows=where)
-
-
-def is_current(cells: Array, *, key: OpenKey) -> list[bool | None]:
-    """Return for each cell whether the active version encrypted it, for a rotation."""
-    head = FORMAT + key.encrypting()[0]
-    return [None if cell is None else cell[:_HEAD] == head for cell in cells.to_pylist()]
-
-
 def versions_in(cells: Array, key_id: str) -> dict[int, int]:
     """Count the cells under each version of a key; the key itself is not needed for that."""
     import pyarrow.compute as pc

@@ -66,16 +66,6 @@ def needs_chance(steps: Sequence[Step]) -> bool:
     return any(isinstance(step, _RANDOM) for step in steps)
 
 
-def apply_steps(
-    table: Table, steps: Sequence[Step], *, generator: np.random.Generator | None
-) -> Table:
-    """Return `table` after `steps`, on the same engine, with the same columns in the same order.
-
-    The table of `perform_steps`, without manifest entries.
-    """
-    return perform_steps(table, steps, generator=generator).table
-
-
 def perform_steps(
     table: Table, steps: Sequence[Step], *, generator: np.random.Generator | None
 ) -> SteppedTable:
