@@ -275,6 +275,16 @@ def test_the_draft_of_a_statistics_file_has_its_titles_and_labels(tmp_path: Path
     assert cells(open_table(path, hints=declared)) == expected
 
 
+def test_drafted_values_have_the_order_of_their_codes(tmp_path: Path) -> None:
+    labels = {"health": {1.0: "very good", 2.0: "good", 3.0: "bad"}}
+    frame = pd.DataFrame({"n": range(60), "health": [1.0, 2.0, 3.0] * 20})
+    pyreadstat.write_sav(frame, str(tmp_path / "t.sav"), variable_value_labels=labels)
+    drafted = parse_policy(draft_policy(tmp_path / "t.sav").to_yaml()).tables["t"]
+    found = drafted.column("health")
+    assert found is not None
+    assert found.values == ("very good", "good", "bad")
+
+
 def test_two_codes_with_one_label_stay_apart(tmp_path: Path) -> None:
     frame = pd.DataFrame({"x": [1.0, 2.0, 3.0]})
     labels = {"x": {1.0: "other", 2.0: "other", 3.0: ""}}

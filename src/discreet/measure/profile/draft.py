@@ -252,6 +252,10 @@ def _with_kind(table: Table, column: ColumnDraft, codes: Mapping[str, str]) -> C
     if schema is None or name not in schema.columns:
         kind = next(declared_kind(c.kind) for c in table.columns if c.name == name)
         return replace(column, kind=KIND_NAMES[kind])
+    labels = [label for _, label in schema.columns[name].written.labels]
+    if labels and column.domain.values:  # the codes have an order, which the labels keep
+        ordered = tuple(sorted(column.domain.values, key=labels.index))
+        column = replace(column, domain=replace(column.domain, values=ordered))
     return replace(
         column,
         kind=KIND_NAMES[schema.columns[name].kind],
