@@ -221,6 +221,8 @@ class FormatSpec:
         written: The endings of the files it writes, if not all of `suffixes`.
         open: How discreet's own formats are read, on DuckDB: takes a `FileRequest` of
             `discreet.engines.file_request`, returns the relation, with the schema where one was inferred.
+        recognize_form: Finds how the cells of a `FileRequest` are separated and encoded, for formats that
+            do not state it; returns a schema without columns.
         open_texts: Reads a file that discreet wrote as texts, in place; takes a path and the engine.
         copy_options: The options of DuckDB's COPY that write a file of a suffix.
         signatures: First bytes by their offset; each mapping alone identifies the format.
@@ -241,6 +243,7 @@ class FormatSpec:
     write: Callable[[Any, Path], None] | None = None
     written: tuple[str, ...] = ()
     open: Callable[[Any], Any] | None = None
+    recognize_form: Callable[[Any], Any] | None = None
     open_texts: Callable[[Path, Any], Any] | None = None
     copy_options: Callable[[str], Mapping[str, Any]] | None = None
     signatures: tuple[Mapping[int, bytes], ...] = ()

@@ -489,3 +489,40 @@ def test_columns_that_are_all_without_a_name_distinguish_tables(folder: Path) ->
         (folder / name).write_text("column1,column2\n" + rows)
     one, other = (accounts(ask(folder / name)) for name in ("one.csv", "other.csv"))
     assert one != other
+
+
+FOREIGN = """
+tables:
+  people:
+    id: 0b7c
+    unit: row
+    reading: {{delimiter: ";", encoding: {encoding}, skip: {skip}}}
+    columns:
+      age: {{role: quasi-identifier, kind: integer, bounds: [0, 120]}}
+      town: {{role: quasi-identifier, kind: text}}
+"""
+
+
+@pytest.mark.parametrize(("encoding", "title"), [("cp1252", ""), ("utf-8", "Report of May\r\n")])
+@pytest.mark.parametrize("first", ["with policy", "without policy"])
+def test_a_file_read_by_its_policy_and_as_recognized_has_one_budget(
+    folder: Path, encoding: str, title: str, first: str
+) -> None:
+    """Another encoding, or another line as the header, makes other cells of the same rows."""
+    text = title + "age;town\r\n" + "".join(f"{20 + n % 50};Köln {n}\r\n" for n in range(200))
+    for name in ("people.csv", "copy.csv"):
+        (folder / name).write_bytes(text.encode(encoding))
+    policy = FOREIGN.format(encoding=encoding, skip=int(bool(title)))
+    if first == "with policy":
+        declared, recognized = ask("people.csv", policy), ask("copy.csv")
+    else:
+        recognized, declared = ask("copy.csv"), ask("people.csv", policy)
+    assert accounts(declared) & accounts(recognized)
+
+
+def test_what_was_asked_about_at_a_place_is_charged_however_it_is_read_later(folder: Path) -> None:
+    lines = "".join(f"{20 + n % 50};Köln {n}\r\n" for n in range(200))
+    (folder / "people.csv").write_bytes(f"age;town\r\n{lines}".encode("cp1252"))
+    recognized = ask("people.csv", encoding="cp437")
+    declared = ask("people.csv", FOREIGN.format(encoding="cp1252", skip=0))
+    assert accounts(declared) > accounts(recognized)

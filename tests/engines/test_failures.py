@@ -149,3 +149,26 @@ def test_words_that_a_function_of_the_database_raises_are_withheld(
         postgres_engine.run(build.select(call, source=held))
     assert SECRET not in str(caught.value)
     assert state in str(caught.value)
+
+
+@pytest.mark.postgres
+@pytest.mark.parametrize(
+    "call",
+    [
+        "CAST(v AS regclass)",
+        "CAST(v AS regtype)",
+        "CAST(v AS regproc)",
+        "CAST(v AS regrole)",
+        "CAST(v AS regnamespace)",
+        "current_setting(v)",
+        "has_table_privilege(v, 'select')",
+        "has_database_privilege(v, 'connect')",
+        "pg_read_file(v)",
+    ],
+)
+def test_a_cell_that_is_no_name_of_the_database_is_not_quoted(postgres_engine: Engine, call: str):
+    held = postgres_engine.load(pa.table({"v": [SECRET]}).to_reader())
+    query = build.select(parse_one(call, dialect="postgres"), source=held)
+    with pytest.raises(EngineFailed, match="withheld") as caught:
+        postgres_engine.run(query)
+    assert SECRET not in str(caught.value)

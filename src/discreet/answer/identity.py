@@ -109,14 +109,21 @@ def find_identity(held: CatalogTable, ledger: Ledger, *, at: datetime) -> TableI
             return found
         known = ledger.sources()
         sample, shares = _sample(held, ledger, known)
-        same = [one for one, share in zip(known, shares, strict=True) if share >= SAME_TABLE_SHARE]
+        # What was read at its place before is the same table, also where it is read otherwise now.
+        place = _hash_location(held, ledger)
+        seen_here = None if place is None else ledger.find_source(place)
+        same = [
+            one
+            for one, share in zip(known, shares, strict=True)
+            if share >= SAME_TABLE_SHARE or (seen_here is not None and one.id == seen_here.id)
+        ]
         shared = (name for one in same for name in one.accounts)
         accounts = tuple(dict.fromkeys((*_own_accounts(held), *shared)))
         accounts = accounts or (_fresh_account(held),)
         identity = _make_identity(held, accounts, ledger, known=known, sharing=same)
         added = _ledger_source(held, accounts, sample.pack(), is_declared=False)
         seen = frozenset(one.id for one in known)
-        if ledger.add_source(added, place=_hash_location(held, ledger), seen=seen, at=at):
+        if ledger.add_source(added, place=place, seen=seen, at=at):
             return replace(identity, source=added)
         # Another process added a table meanwhile, which may be this one: compare again.
 

@@ -32,6 +32,7 @@ from discreet.engines.connect import (
     needs_kinds,
     open_table,
     opened_table,
+    recognize_cells,
     source_header_names,
 )
 from discreet.engines.duckdb import DuckDB
@@ -176,7 +177,8 @@ def _open_source(
     pinned = _find_or_draft(
         _PinRequest("schema", called, table, names),
         setting,
-        lambda: open_as(DeclaredSchema({})),
+        # As a policy would declare it: in another encoding the same rows would have other cells.
+        lambda: open_as(recognize_cells(place, **written)),
         lambda: opened_table(place, table=table, **reading),
     )
     return open_as(pinned.schema), pinned

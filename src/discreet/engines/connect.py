@@ -156,6 +156,17 @@ def source_header_names(
         home.close()
 
 
+def recognize_cells(source: object, **reading: str | None) -> DeclaredSchema:
+    """Return how the cells of a source without types are written, by its rows; no column has a kind."""
+    if not isinstance(source, (str, Path)):
+        return DeclaredSchema({})
+    home = DuckDB()
+    try:
+        return files.recognize_form(str(source), engine=home, **reading)
+    finally:
+        home.close()
+
+
 def label_of(source: object) -> str:
     """Return the name of a file or frame for messages."""
     return Path(source).name if isinstance(source, (str, Path)) else type(source).__name__

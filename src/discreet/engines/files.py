@@ -104,6 +104,22 @@ def file_header_names(
     return opened.undeclared
 
 
+def recognize_form(source: str, *, engine: DuckDB, **reading: Any) -> DeclaredSchema:
+    """Return how the cells of a file are written, by its rows, so that they are the same in every copy.
+
+    Where that cannot be recognized, they are read as its header alone shows.
+    """
+    paths = tuple(find_files(source))
+    recognize = file_format(paths[0]).recognize_form
+    if recognize is None:
+        return DeclaredSchema({})
+    stated = reading.get("delimiter"), reading.get("encoding")
+    try:
+        return recognize(FileRequest(paths, engine, None, *stated, None))
+    except DiscreetError:
+        return DeclaredSchema({})
+
+
 def _open_declared(
     request: FileRequest, schema: DeclaredSchema, spec: FormatSpec, label: str
 ) -> Table:

@@ -57,14 +57,7 @@ def _open_csv(request: FileRequest) -> exp.Table | tuple[exp.Table, DeclaredSche
 def _open_inferred(request: FileRequest) -> tuple[exp.Table, DeclaredSchema]:
     """Return CSV files that share one header as a table, with types that hold for every row."""
     paths, engine = request.paths, request.engine
-    encoding = _parse_encoding(request.encoding) or _find_common_encoding(request)
-    first = _common_dialect(
-        paths,
-        find_dialect,
-        delimiter=request.delimiter,
-        encoding=encoding,
-        skip=None if request.hints is None else request.hints.skip or 0,
-    )
+    first = _recognize_dialect(request)
     if first.encoding == "utf-8" and request.encoding is not None:
         for path in paths:
             _refuse_other_encodings(path, "utf-8")
@@ -79,6 +72,21 @@ def _open_inferred(request: FileRequest) -> tuple[exp.Table, DeclaredSchema]:
     else:
         return kept, _with_dialect(found, first, request)
     raise failure
+
+
+def _recognize_dialect(request: FileRequest) -> Dialect:
+    return _common_dialect(
+        request.paths,
+        find_dialect,
+        delimiter=request.delimiter,
+        encoding=_parse_encoding(request.encoding) or _find_common_encoding(request),
+        skip=None if request.hints is None else request.hints.skip or 0,
+    )
+
+
+def _recognize_form(request: FileRequest) -> DeclaredSchema:
+    """Return delimiter, encoding and lines before the header, and no columns: cells stay as they are."""
+    return _with_dialect(DeclaredSchema({}), _recognize_dialect(request), request)
 
 
 def _with_dialect(found: DeclaredSchema, first: Dialect, request: FileRequest) -> DeclaredSchema:
@@ -501,6 +509,7 @@ SPEC = FormatSpec(
     compressions=tuple(_COMPRESSIONS),
     written=tuple(end + packed for end in (".csv", ".tsv") for packed in ("", *_COMPRESSIONS)),
     open=_open_csv,
+    recognize_form=_recognize_form,
     open_texts=_open_texts,
     copy_options=_copy_options,
     suffix_decides=False,

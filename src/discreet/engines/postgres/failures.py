@@ -29,10 +29,10 @@ _REMEDIES = {
     "57014": " The statement was cancelled, maybe by statement_timeout.",
 }
 # SQLSTATEs, or their classes, whose messages hold names, settings, sizes and states of the server.
-_HARMLESS = (
-    *("08", "28", "3D", "3F", "53", "55", "57", "58"),  # connection, login, resources, operators
-    *("25006", "42501", "42P01", "42703", "42883", "42704"),  # rights, and names that are not there
-)
+_HARMLESS = ("08", "28", "53", "55", "57", "58030", "25006", "42501")
+# Names that are not there. A cell can be one as well, as in `name::regclass`; only a name that stands in
+# the statement has a position in it.
+_UNKNOWN_NAMES = ("3D", "3F", "42P01", "42703", "42883", "42704")
 # Errors that concern the gateway's own account are not reported to the client.
 _OURS = {"42501": "XX000", "28000": "08006", "28P01": "08006", "3D000": "08006"}
 
@@ -56,9 +56,10 @@ def _harmless_words(error: Exception) -> str:
 
     A function of the database can raise any SQLSTATE with any words; the server then says where.
     """
-    if not isinstance(error, psycopg.Error) or not (error.sqlstate or "").startswith(_HARMLESS):
+    if not isinstance(error, psycopg.Error) or error.diag.source_file is None:
         return ""
-    if error.diag.context or error.diag.source_file is None:
+    harmless = (*_HARMLESS, *(_UNKNOWN_NAMES if error.diag.statement_position else ()))
+    if error.diag.context or not (error.sqlstate or "").startswith(harmless):
         return ""
     return (error.diag.message_primary or "").partition("\n")[0]
 
