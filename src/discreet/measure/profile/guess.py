@@ -423,7 +423,8 @@ def _by_reading(column: ColumnEvidence) -> RoleGuess | None:
     if seen is None or not seen.is_whole:
         return None
     letter = seen.letter
-    reason = f"not recognized, but its values hold: {SAFE_HARBOR[letter]}; {column.uniqueness}"
+    says = f"the name says {column.concept.name}, and" if column.concept else "not recognized, but"
+    reason = f"{says} its values hold: {SAFE_HARBOR[letter]}; {column.uniqueness}"
     if letter in _MEANINGS:
         return column.guess(
             ColumnRole.IDENTIFIER, reason, "medium", meaning=_MEANINGS[letter], safe_harbor=letter
