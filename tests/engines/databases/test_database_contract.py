@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pytest
+from sqlglot import exp
 from tests.engines.databases.place import failing
 from tests.keep_cancelling import keep_cancelling
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from tests.engines.databases.place import Place, Session
 
 SECRET = "Alice-4711"
+TEMPORARY = exp.Properties(expressions=[exp.TemporaryProperty()])
 
 
 @pytest.fixture
@@ -41,6 +43,25 @@ def other(place: Place, session: Session) -> Iterator[Session]:
 def test_a_write_reports_how_many_rows_it_changed(session: Session) -> None:
     assert session.do("UPDATE account SET balance = balance + 1") == 2
     assert session.do("DELETE FROM account WHERE id = 7") == 0
+
+
+def test_the_traits_that_it_declares_are_true(session: Session) -> None:
+    traits = session.place.database.traits
+    assert traits == session.connection.traits
+    assert traits.has_offset_fence or traits.computes_hidden_rows
+    assert session.one(f"SELECT count(DISTINCT {traits.row_id}) FROM account") == 2
+    is_escaped = session.one(
+        r"SELECT CASE WHEN '%' LIKE '\%' THEN 1 ELSE 0 END FROM account LIMIT 1"
+    )
+    assert bool(is_escaped) == traits.has_default_escape
+    session.connection.begin()
+    name = build.table(*traits.temporary_schema, "kept")
+    create = exp.Create(
+        this=name, kind="TABLE", expression=exp.select("1 AS a"), properties=TEMPORARY.copy()
+    )
+    session.connection.execute(create, touches=[traits.temporary_schema])
+    assert session.connection.query(exp.select("a").from_(name.copy())).num_rows == 1
+    session.connection.rollback()
 
 
 def test_a_write_can_return_rows(session: Session) -> None:
