@@ -220,3 +220,46 @@ def test_labels_of_a_statistics_file_come_from_the_policy_alone(
         {"sex": "female", "age": 40},
         {"sex": "male", "age": None},
     ]
+
+
+DATES = {
+    "sav": {"born": "DATE11", "seen": "DATETIME20", "woke": "TIME8"},
+    "dta": {"born": "%td", "seen": "%tc", "woke": "%tcHH:MM:SS"},
+    "xpt": {"born": "DATE", "seen": "DATETIME", "woke": "TIME"},
+}
+NUMBERS = {
+    "sav": [(1.3e10, 1.36e10 + 3661.681885, 3723.0), (-5.0, 86400.0, 0.0)],
+    "dta": [(11000.0, 1.9e12 + 3661250.4567, 3723000.0), (-400.0, -86400000.0, 0.0)],
+    "xpt": [(11000.0, 1.9e9 + 3661.846856, 3723.0), (-400.0, -86400.0, 0.0)],
+}
+
+
+@pytest.mark.parametrize("ending", list(DATES))
+@pytest.mark.parametrize("odd", [1e9, 1e15, -1e12, 1e300, "text"])
+def test_no_cell_of_a_statistics_file_makes_a_question_fail(
+    tmp_path: Path, ending: str, odd: float | str
+) -> None:
+    """pyreadstat refuses a whole file for one date beyond its range, or one text of other bytes."""
+    writer = {"sav": "write_sav", "dta": "write_dta", "xpt": "write_xport"}[ending]
+    kinds = {"born": "date", "seen": "timestamp", "woke": "time", "name": "text"}
+    columns = ", ".join(
+        f"{name}: {{kind: {kind}, role: insensitive}}" for name, kind in kinds.items()
+    )
+    declared = declared_file(
+        parse_policy(f"tables: {{people: {{columns: {{{columns}}}}}}}").tables["people"]
+    )
+    found: list[list[dict[str, Any]]] = []
+    for more in (False, True):
+        rows = [(*numbers, "Zoë") for numbers in NUMBERS[ending]]
+        if more and isinstance(odd, float):
+            rows.insert(1, (odd, odd, odd, "Zora"))
+        elif more:
+            rows.insert(1, (*NUMBERS[ending][0], "Qxq"))
+        path = tmp_path / f"{more}.{ending}"
+        frame = pd.DataFrame(rows, columns=list(kinds))
+        getattr(pyreadstat, writer)(frame, str(path), variable_format=DATES[ending])
+        path.write_bytes(path.read_bytes().replace(b"Qxq", b"Q\xffq"))
+        found.append(rows_of(path, declared))
+    assert len(found[1]) == len(found[0]) + 1
+    assert [found[1][0], *found[1][2:]] == found[0]
+    assert all(found[0][0].values())

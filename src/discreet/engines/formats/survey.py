@@ -7,9 +7,12 @@ policy states labels and codes, since a program may have made the labels from th
 
 from __future__ import annotations
 
+import math
 import re
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import suppress
+from datetime import date, datetime, time, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +30,9 @@ from discreet.registry import FormatSpec
 from discreet.sql import build
 
 ROWS_PER_PIECE = 50_000
+_ANY_BYTES = "ISO-8859-1"  # in which every byte is a letter
+_SPSS_ORIGIN, _ORIGIN = datetime(1582, 10, 14), datetime(1960, 1, 1)  # noqa: DTZ001 -- local, as in files
+_MILLISECONDS_PER_DAY = 86_400_000
 _WHOLE = 2**53  # beyond it neighboring whole numbers are equal as reals
 # Labels that say why there is no value, in the languages of large surveys.
 _NO_VALUE = re.compile(
@@ -135,7 +141,7 @@ def _open_declared(request: FileRequest) -> exp.Table:
     texts = pa.schema([pa.field(name, pa.string()) for name in columns])
 
     def batches() -> Iterator[Any]:
-        for piece in _read_pieces(path, _read_piece(path, 0)[0]):
+        for piece in _read_whole_pieces(path, described):
             arrays = [pa.array(map(_cell_text, piece[name]), pa.string()) for name in columns]
             yield pa.RecordBatch.from_arrays(arrays, schema=texts)
 
@@ -152,6 +158,71 @@ def _read_pieces(path: Path, first: dict[str, list[Any]]) -> Iterator[dict[str, 
         yield piece
         offset += ROWS_PER_PIECE
         piece, _ = _read_piece(path, offset)
+
+
+def _read_whole_pieces(path: Path, described: Any) -> Iterator[dict[str, list[Any]]]:
+    """Yield all cases in pieces; a cell that cannot be read is None, so that no cell fails a question."""
+    offset = 0
+    while piece := _read_whole_piece(path, offset, described):
+        if not len(next(iter(piece.values()))):
+            return
+        yield piece
+        offset += ROWS_PER_PIECE
+
+
+def _read_whole_piece(path: Path, offset: int, described: Any) -> dict[str, list[Any]]:
+    """Return some cases, where need be without pyreadstat's conversions, which fail on a single cell.
+
+    Raises:
+        UnreadableSource: The file itself is damaged.
+    """
+    place = {"row_offset": offset, "row_limit": ROWS_PER_PIECE}
+    with suppress(UnreadableSource):
+        return _read(path, **place)[0]
+    raw, _ = _read(path, **place, disable_datetime_conversion=True, encoding=_ANY_BYTES)
+    piece: dict[str, list[Any]] = {}
+    for name, values in zip(described.column_names, raw.values(), strict=True):
+        if described.readstat_variable_types.get(name) == "string":
+            piece[name] = [_decode_text(value, described.file_encoding) for value in values]
+            continue
+        try:
+            piece[name] = _read(path, **place, usecols=[name])[0][name]
+        except UnreadableSource:
+            form = str((described.original_variable_types or {}).get(name) or "")
+            piece[name] = [_find_moment(value, form, path.suffix.lower()) for value in values]
+    return piece
+
+
+def _decode_text(value: Any, encoding: str | None) -> str | None:
+    """Return a text that was read byte by byte; bytes that are no text become U+FFFD."""
+    if not isinstance(value, str):
+        return None
+    try:
+        return value.encode(_ANY_BYTES).decode(encoding or "utf-8", errors="replace")
+    except LookupError:
+        return value.encode(_ANY_BYTES).decode("utf-8", errors="replace")
+
+
+def _find_moment(value: Any, form: str, ending: str) -> date | time | datetime | None:
+    """Return the day, time or moment that a number means in a format, None where there is none."""
+    is_spss = ending in (".sav", ".zsav", ".por")
+    is_time = bool(re.match(r"%tc(HH|hh)|[DM]?TIME|HHMM|HOUR", form))
+    is_moment = bool(re.match(r"%t[cC]|DATETIME|YMDHMS|TOD|E8601DT", form))
+    try:
+        if ending == ".dta" and (is_time or is_moment):
+            within = value % _MILLISECONDS_PER_DAY
+            fine = timedelta(seconds=int(within / 1000), microseconds=int(within % 1000 * 1000))
+            passed = timedelta(days=math.floor(value / _MILLISECONDS_PER_DAY)) + fine
+        elif is_spss or is_time or is_moment:
+            passed = timedelta(seconds=value)
+        else:
+            passed = timedelta(days=int(value))
+        found = (_SPSS_ORIGIN if is_spss else _ORIGIN) + passed
+    except (OverflowError, ValueError, TypeError):
+        return None
+    if is_time:
+        return found.time()
+    return found if is_moment else found.date()
 
 
 def _cell_text(value: Any) -> str | None:
