@@ -28,6 +28,9 @@ def found(text: str) -> list[tuple[str, str]]:
         ("Die Tochter ist unter 0316/83778353 erreichbar.", [("0316/83778353", "D")]),
         ("Der Wagen mit dem Kennzeichen KA-BC 1234 stand dort.", [("KA-BC 1234", "L")]),
         ("Wiedervorstellung am 12.3. in der Ambulanz", [("12.3.", "C")]),
+        ("Frau WIESENTHAL klagt.", [("WIESENTHAL", "A")]),
+        ("hr. wiesenthal hat gegessen", [("wiesenthal", "A")]),
+        ("vom 3. bis 5. Mai in Kur, geb. am 1.2.34", [("3. bis 5. Mai", "C"), ("1.2.34", "C")]),
         ("Versichertennummer A123456789", [("A123456789", "I")]),
         ("Mme Lejosne habite à Guérande avec sa fille.", [("Lejosne", "A"), ("Guérande", "B")]),
         ("Vu avec le Dr Kerbrat ce jour.", [("Kerbrat", "A")]),
@@ -39,6 +42,7 @@ def found(text: str) -> list[tuple[str, str]]:
         ("Domicilio: Calle Mayor, 12, 28013 Madrid", [("Calle Mayor, 12", "B"), ("28013 Madrid", "B")]),
         ("Vive en la Cra. 7 # 12-34 desde mayo.", [("Cra. 7 # 12-34", "B")]),
         ("Llamar al 612 34 56 78 por la tarde.", [("612 34 56 78", "D")]),
+        ("Tlf 11 2345 6789 o 9 1234 5678", [("11 2345 6789", "D"), ("9 1234 5678", "D")]),
         ("La matrícula del coche es 1234 BCD.", [("1234 BCD", "L")]),
     ],
 )  # fmt: skip
@@ -51,6 +55,7 @@ def test_an_identifier_is_found_in_each_language(text, expected):
     [
         "Pt is alert. Hgb 10.2, Hct 31, Plt 250, Bcx pending, SpO2 97% on RA.",
         "EKG shows Wolff-Parkinson-White pattern. Tinel and Phalen signs positive.",
+        "Brought by ambulance, GCS 15, BP 120/80, HR 98.",
         "Toyota Corolla and Honda Civic collided at low speed.",
         "Continue Lisinopril 10 mg, Metformin 500 mg BID and Atorvastatin.",
         "Im Röntgen Thorax kein Infiltrat, kein Erguss, Herz nicht vergrößert.",

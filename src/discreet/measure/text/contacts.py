@@ -57,7 +57,7 @@ _NATIONAL = re.compile(
 )
 # Without it: `612 34 56 78`, `664 158 683`, `74 7835-3374`, `1-786-907-3662`, `+1 (150) 889-9579`.
 _GROUPED = re.compile(
-    r"[1-9(](?<![\w./+,-].)(?:(?<=[1-9])|[1-9])(?:\d{2}\)?(?: \d{3} \d{3}| \d{2} \d{2} \d{2}|-\d{3}-\d{3}|\.\d{3}\.\d{3})|\d\)? \d{4,5}-\d{4}"
+    r"[1-9(](?<![\w./+,-].)(?:(?<=[1-9])|[1-9])(?:\d{2}\)?(?: \d{3} \d{3}| \d{2} \d{2} \d{2}|-\d{3}-\d{3}|\.\d{3}\.\d{3})|\d\)? \d{4,5}-\d{4}|\d? \d{4} \d{4}|\d \d{3} (?:\d{2} \d{2}|\d{4})"
     r"|\d{2}(?:\) ?|-|\.)\d{3}[-.]\d{4}|(?<=1)[-. ]\(?\d{3}\)?[-. ]{1,2}\d{3}[-. ]\d{4})(?:(?=x\d)|(?!\w)(?![.,/-]\d| ?(?:mg|ml|mcg|g|units?|IU|UI|cells|copies|euros?|€|\$)\b))"
     + _EXTENSION,
     re.IGNORECASE,
@@ -69,7 +69,7 @@ _LOCAL = re.compile(
     r"\d(?<![\w./+-]\d)(?:\d{2}[-. –]\d{4}|\d{7,13}|\d{3,6})(?![\w]|[-./]\d)" + _EXTENSION, re.I
 )
 _CALL = re.compile(
-    r"(?:phone|telephone|telefon|telefono|teléfono|téléphone|tél|móvil|movil|celular|tlf|tfno|portable|mobil|handy|rufnummer|nummer|joindre|appeler|rappeler|llamar|au|al|unter|erreichbar|tel|cell|cellphone|mobile|pager|paged|beeper|ph|call|called|callback|call back|dial|reach(?:ed)?"
+    r"(?:phone|telephone|telefon|telefono|teléfono|téléphone|tél|móvil|movil|celular|tlf|tfno|portable|mobil|handy|rufnummer|nummer|joindre|appeler|rappeler|llamar|au|al|unter|erreichbar|contacto|fijo|tel|cell|cellphone|mobile|pager|paged|beeper|ph|call|called|callback|call back|dial|reach(?:ed)?"
     r"|contact|text(?:ed)?|landline|hotline|home|work|fax|facsimile|ext|extension)(?:[ ]?\((?:home|work|cell|h|w|c|m)\))?"
     r"(?: (?:number|no|line|nummer|número|numéro|der|le|el|es|est|ist|back|him|her|them|us|me|the|his|my|office|clinic|nurse|on|at|is|was|to|or|#)){0,4}[ .:#(-]{1,4}\Z",
     re.IGNORECASE,
@@ -80,7 +80,7 @@ _STRONG_CALL = re.compile(
     re.IGNORECASE,
 )
 _CALL_WORDS = """
-tlf tfno telefon telefono teléfono téléphone tél móvil movil celular portable mobil handy rufnummer nummer joindre appeler rappeler llamar au al unter erreichbar número numéro
+contacto fijo tlf tfno telefon telefono teléfono téléphone tél móvil movil celular portable mobil handy rufnummer nummer joindre appeler rappeler llamar au al unter erreichbar número numéro
 phone telephone tel cell cellphone mobile pager paged beeper ph call called callback dial reach reached contact text texted
 landline hotline home work fax facsimile ext extension number no line back him her them us me the his my office clinic nurse
 on at is was to or

@@ -33,7 +33,7 @@ _MONTH = re.compile(
     re.IGNORECASE,
 )
 _DAY_BEFORE = re.compile(
-    rf"(?<![\w./:])(?P<weekday>{_WEEKDAY})?(?:the )?(?P<day>\d{{1,2}})(?:{_ORDINAL}|(?P<dot>\.)|º)?(?:[ ]?(?:-|–|to|and) ?\d{{1,2}}{_ORDINAL}?)?"
+    rf"(?<![\w./:])(?P<weekday>{_WEEKDAY})?(?:the )?(?P<day>\d{{1,2}})(?:{_ORDINAL}|(?P<dot>\.)|º)?(?:[ ]?(?:-|–|to|and|bis|und|et|au|y|al|a) ?\d{{1,2}}(?:{_ORDINAL}|\.)?)?"
     r"(?: of| day of| de)?[ \t-]{0,2}\Z",
     re.IGNORECASE,
 )
@@ -262,6 +262,8 @@ def find_numeric_dates(text: str) -> Iterator[TextSpan]:
     for found in _NUMERIC.finditer(text):
         one, two, year = re.split(r"[-/.] ?", found[0])
         dotted = found["mark"][0] == "." and len(year) == 2 and len(two) == 1
+        if dotted:
+            dotted = not _GERMAN_DATED.search(text, max(0, found.start() - 12), found.start())
         if not dotted and (_is_day(one, two) or _is_day(two, one)):
             kept = year if len(year) == 4 else "'" + year
             weekday = _WEEKDAY_BEFORE.search(text, max(0, found.start() - 14), found.start())

@@ -324,7 +324,8 @@ def _is_single(run: _Run) -> bool:
         length = word.end - word.start
         if word.kind & WordKind.NAME:
             return (word.is_sure and length > 3) or (length > 2 and run.is_cued)
-        return length > 3 and run.is_labelled and run.is_cued
+        is_titled = bool(word.kind & WordKind.TITLED)
+        return length > _SHORT_WORD and (is_titled or (run.is_labelled and run.is_cued))
     if word.is_sure:
         return True
     if word.kind & WordKind.OWN:
@@ -408,8 +409,7 @@ _LOWER_FAMILY = re.compile(
     r"(?: (?:de |van |von |del |da |dos |la )?(?P<family>[^\W\d_A-Z]{2,20}(?:[-'’][^\W\d_A-Z]{2,20})?))(?![\w'’])"
 )
 _LOWER_CUE = re.compile(
-    r"(?:\b(?:pt|pat\.?|pte\.?|pac\.?|patient|patientin|patiente|paciente|my name is|i am|name is|name:|je m['’]appelle|me llamo|ich heiße|mein name ist|hr\.|fr\.|frau|herr|mr\.?|mrs\.?|ms\.?|mme|sra?\.?"
-    r"|señora?|monsieur|madame) )(?P<given>[^\W\d_A-Z]{3,20}(?:-[^\W\d_A-Z]{2,20})?)(?![\w'’])"
+    r"(?:\b(?:pt|pat\.?|pte\.?|pac\.?|patient|patientin|patiente|paciente|my name is|i am|name is|name:|je m['’]appelle|me llamo|ich heiße|mein name ist) )(?P<given>[^\W\d_A-Z]{3,20}(?:-[^\W\d_A-Z]{2,20})?)(?![\w'’])"
 )
 _LOWER_CUES_TEXT = """
 pt pat pte pac patient patientin patiente paciente name am appelle llamo heiße hr fr frau herr mr mrs ms mme sr sra señor señora monsieur madame
@@ -474,18 +474,18 @@ def find_kin(text: str) -> Iterator[TextSpan]:
 
 
 _TITLED = re.compile(
-    r"\b(?:dr|mr|mrs|ms|prof)\.? (?P<name>[a-z]{3,20})(?! ?[a-z]{0,20}(?:ologist|office))(?!\w)"
+    r"\b(?:dr|mr|mrs|ms|prof|hr|fr|frau|herr|herrn|mme|mlle|sr|sra|srta|señora?|monsieur|madame)\.? (?P<name>[^\W\d_A-Z]{3,20})(?! ?[a-z]{0,20}(?:ologist|office))(?!\w)"
 )
 
 
-def find_titled_names(text: str) -> Iterator[TextSpan]:
-    """Return names in small letters after a title: `dr. smith`."""
+def find_titled_names(text: str, language: str) -> Iterator[TextSpan]:
+    """Return names in small letters after a title: `dr. smith`, `hr. schmidt`."""
     for found in _TITLED.finditer(text):
-        word = found["name"]
+        word = fold_accents(found["name"])
         if (
             word in lexicon.family_names()
             or word in lexicon.given_names()
-            or not lexicon.is_ordinary(word)
+            or not (lexicon.is_ordinary(word, language) or languages.is_small_word(word))
         ):
             yield TextSpan(*found.span("name"), "A", "NAME")
 

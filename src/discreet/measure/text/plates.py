@@ -22,14 +22,14 @@ _BETWEEN = re.compile(
     r"(?: {1,2}(?:\([^()\n]{1,20}\)|[^\W\d_][\w'’-]{0,20})){0,8}? {0,2}[:=#(\"“]? {0,2}(?:is |was |no\.? |nr\.? |n[º°] ?|number |es |est |lautet |ist |war )?[\"“(]?"
 )
 _NEAR = re.compile(
-    r"(?:,? (?:of|with|the|mit|dem|von|du|de|la|le|del|el|con|avec|no\.?|nr\.?|n[º°]|,))?,?(?: (?:plates?|kennzeichen|plaque|matr[íi]cula|immatriculé?e?s?))?[ :]{1,2}[(\"“#]?"
+    r"(?: [^\W\d_][\w-]{2,12}){0,2}(?:,? (?:of|with|the|mit|dem|von|du|de|la|le|del|el|con|avec|no\.?|nr\.?|n[º°]|,))?,?(?: (?:plates?|kennzeichen|plaque|matr[íi]cula|immatriculé?e?s?))?[ :]{1,2}[(\"“#]?"
 )
 _SIGNS = r"[A-ZÄÖÜ0-9]"
 _ANY_PLATE = re.compile(
     rf"(?=[A-ZÄÖÜ -]{{0,7}}\d)(?<![\w./-]){_SIGNS}{{1,8}}(?:[ ·•-]{_SIGNS}{{1,6}}){{0,3}}(?![\w/%]|[.,]\d|-\w)"
 )
 _COUNTRY_PLATE = re.compile(
-    r"(?<![\w./-])(?:"
+    r"(?<![\w./-])(?!(?:GCS|BP|HR|RR|ISS|EKG|ECG|SPO|BMI|LOC|TBI|ICD|CPT|ED|ER|RTW|NEF|BZ|TA|FC|FR|SAT|ETA|ETOH|AIS|RTS|AVPU|NACA|SCG|ASA)\b)(?:"
     r"[A-Z]{2}[ -]?\d{3}[ -]?[A-Z]{2}"  # France, Italy
     r"|\d{2,3}[ -][A-Z]{2,3}[ -]\d{2}"  # France before 2009
     r"|[A-ZÄÖÜ]{1,3}[- ][A-Z]{1,2}[- ]?\d{1,4}[EH]?"  # Germany

@@ -23,7 +23,10 @@ _MARKED = re.compile(r"\d[-/.] ?\d")
 _THREE_DIGITS = re.compile(r"\d{3}|\d \d|\+\d|0\d")
 _NONE = PersonNames()
 _ROUNDS = 8
-_TITLES = ("dr", "mr", "mrs", "ms", "prof")
+_TITLES_TEXT = """
+dr mr mrs ms prof hr fr frau herr herrn mme mlle sr sra srta señor señora monsieur madame
+"""
+_TITLES = frozenset(_TITLES_TEXT.split())
 
 
 def scan_text(text: str, own: PersonNames | None = None) -> list[TextSpan]:
@@ -104,7 +107,7 @@ def _by_words(
     yield from names.find_lower_names(text, written, language)
     yield from names.find_kin(text)
     if not written.isdisjoint(_TITLES):
-        yield from names.find_titled_names(text)
+        yield from names.find_titled_names(text, language)
     if dates.has_months(written, text):
         yield from dates.find_written_dates(text, lower)
     if not words.isdisjoint(dates.HOLIDAY_WORDS):
