@@ -53,6 +53,10 @@ VALUES = {
     "time after its day": _of_numbers(pa.time32("s"), 0, 2**31 - 1),
     "bytes that are no text": pa.array([b"a", b"\xff\xfe"]).view(pa.string()),
     "a map with a key twice": pa.array([[("a", 1)], [("a", 1), ("a", 2)]], _MAP),
+    # As DuckDB itself writes the largest numbers of UHUGEINT.
+    "a decimal beyond its digits": pa.Array.from_buffers(
+        pa.decimal128(38, 0), 2, [None, pa.py_buffer(bytes(16) + bytes(15) + b"\x80")]
+    ),
     "a moment in a record": pa.array([{"at": 0}, {"at": FAR}], _MOMENTS),
 }
 # Parquet has no seconds: Arrow does not write these.

@@ -8,6 +8,7 @@ whether it is answered. What the types become depends on the schema alone.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from decimal import Decimal
 from itertools import pairwise
 from typing import Any
 
@@ -91,6 +92,8 @@ def _fit_array(array: ArrowArray) -> ArrowArray:
         return _fit_texts(array)
     if types.is_time(kind):
         return _fit_times(array)
+    if types.is_decimal128(kind):
+        return _fit_decimals(array)
     if _fit_type(kind) == kind:
         return array
     if types.is_timestamp(kind) or types.is_duration(kind):
@@ -114,9 +117,16 @@ def _fit_times(array: ArrowArray) -> ArrowArray:
     return _only_between(numbers, 0, _DAY * _PER_SECOND[array.type.unit]).view(array.type)
 
 
-def _only_between(numbers: ArrowArray, low: int, high: int) -> ArrowArray:
+def _only_between(numbers: ArrowArray, low: Any, high: Any) -> ArrowArray:
     is_inside = pc.and_(pc.greater_equal(numbers, low), pc.less_equal(numbers, high))
     return pc.if_else(is_inside, numbers, pa.scalar(None, numbers.type))
+
+
+def _fit_decimals(array: ArrowArray) -> ArrowArray:
+    """Return decimals, missing where they have more digits than their type, as writers may leave them."""
+    nines, scale = (9,) * array.type.precision, array.type.scale
+    low, high = (pa.scalar(Decimal((sign, nines, -scale)), array.type) for sign in (1, 0))
+    return _only_between(array, low, high)
 
 
 def _fit_texts(array: ArrowArray) -> ArrowArray:
