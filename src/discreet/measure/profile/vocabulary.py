@@ -152,8 +152,8 @@ def _read_words(found: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], float
 def _spell_out(word: str) -> tuple[str, ...]:
     """Return the words that a word is made of or stands for, itself if there are none.
 
-    >>> _spell_out("hhincome"), _spell_out("gndr"), _spell_out("occupat"), _spell_out("insight")
-    (('hh', 'income'), ('gender',), ('occupation',), ('insight',))
+    >>> _spell_out("hhwage"), _spell_out("gndr"), _spell_out("occupat"), _spell_out("insight")
+    (('hh', 'wage'), ('gender',), ('occupation',), ('insight',))
     """
     known = _known_words()
     if len(word) < _SHORTEST or word.isdigit() or word in known or lexicon.is_listed(word):
