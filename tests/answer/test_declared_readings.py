@@ -19,7 +19,7 @@ from tests.answer.curators import without_noise
 import discreet
 from discreet.answer.schemas import PinnedSchema, read_pinned
 from discreet.engines.connect import open_table
-from discreet.engines.declared_schema import declared_file
+from discreet.engines.declared_schema import correct_schema, declared_file
 from discreet.engines.engine import DeclaredSchema
 from discreet.errors import DiscreetError
 from discreet.policy.load import parse_policy
@@ -263,3 +263,18 @@ def test_no_cell_of_a_statistics_file_makes_a_question_fail(
     assert len(found[1]) == len(found[0]) + 1
     assert [found[1][0], *found[1][2:]] == found[0]
     assert all(found[0][0].values())
+
+
+def test_codes_whose_labels_look_alike_stay_apart(tmp_path: Path) -> None:
+    """Values that a label makes equal would share a class, and a table would look safer than it is."""
+    labels = {"sex": {1: "yes", 2: "yes", 3: "yes (1)"}}
+    rows = [(1.0, 30.0), (2.0, 40.0), (3.0, 50.0)]
+    opened = open_table(survey(tmp_path, "sav", rows, variable_value_labels=labels))
+    found = opened.engine.run(build.select(exp.Star(), source=opened.relation)).to_pylist()
+    assert len({row["sex"] for row in found}) == 3
+
+
+def test_a_server_reads_lines_as_the_policy_declares_them() -> None:
+    text = "tables: {people: {reading: {multiline: false}, columns: {age: {kind: integer, role: insensitive}}}}"
+    table = parse_policy(text).tables["people"]
+    assert not correct_schema(DeclaredSchema({}), table).is_multiline

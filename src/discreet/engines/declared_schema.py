@@ -98,7 +98,7 @@ def correct_schema(schema: DeclaredSchema, policy: model.TablePolicy) -> Declare
     """Return the inferred schema of a file, overridden by what its policy declares."""
     declared = declared_columns(policy)
     columns = {name: declared.get(name, one) for name, one in schema.columns.items()}
-    return replace(schema, columns=columns)
+    return replace(schema, columns=columns, is_multiline=policy.reading.multiline is not False)
 
 
 def types_of(columns: Mapping[str, DeclaredColumn]) -> dict[str, str]:

@@ -125,10 +125,13 @@ def _distinct_labels(labels: dict[Any, str]) -> dict[str, str]:
     """Return the label of each code; with the code where others have the same, or where there is none."""
     texts = {_cell_text(code) or "": str(label).strip() for code, label in labels.items()}
     often = Counter(texts.values())
-    return {
+    found = {
         code: label if label and often[label] == 1 else f"{label} ({code})".strip()
         for code, label in texts.items()
     }
+    if len(set(found.values())) == len(found):
+        return found
+    return {code: f"{label} ({code})".strip() for code, label in texts.items()}
 
 
 def _open_declared(request: FileRequest) -> exp.Table:
