@@ -9,7 +9,6 @@ the server's limit, or if the other user did not get on.
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 import tempfile
 import threading
@@ -88,7 +87,6 @@ class World:
     """A server with somebody who asks, and somebody who has no right at all."""
 
     def __init__(self, folder: Path) -> None:
-        os.environ.setdefault("DISCREET_ADMIN_PASSWORD", "a long password")
         memory = dict.fromkeys(("control", "ledger", "journal"), ":memory:")
         self.server: Server = open_server(read_settings(folder, port=0, **memory)).server
         for text in ("CREATE USER bomber, reader", "CREATE TABLE t (a integer)"):

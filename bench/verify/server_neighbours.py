@@ -10,7 +10,6 @@ paid. A planted fault, a granted view that counts rows, must be found.
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 import tempfile
 import time
@@ -180,7 +179,6 @@ def _start(
         lines = [names, *(",".join(map(str, row)) for row in rows)]
         (folder / f"{name}.csv").write_text("\n".join(lines) + "\n")
     (folder / "policy.yaml").write_text(policy)
-    os.environ.setdefault("DISCREET_ADMIN_PASSWORD", "a long password")
     memory = dict.fromkeys(("control", "ledger", "journal"), ":memory:")
     settings = read_settings(folder / "data", port=0, policy=folder / "policy.yaml", **memory)
     server = open_server(settings).server

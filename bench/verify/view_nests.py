@@ -296,7 +296,6 @@ class Discreet:
     """A server on DuckDB, whose administrator becomes whoever sends a step."""
 
     def __init__(self, folder: Path) -> None:
-        os.environ.setdefault("DISCREET_ADMIN_PASSWORD", "a long password")
         memory = dict.fromkeys(("control", "ledger", "journal"), ":memory:")
         self.server = open_server(
             read_settings(folder, port=0, revoke_scope="grantor", **memory)

@@ -199,6 +199,7 @@ _method_options = options.combine_options(
         type=click.Choice(["keep", "drop"]),
         default="keep",
         metavar="WORD",
+        hidden=True,
         help="Suppressed rows: keep (default) or drop.",
     ),
 )
@@ -219,6 +220,7 @@ _output_options = options.combine_options(
         "--manifest",
         type=click.Path(path_type=Path),
         metavar="FILE",
+        hidden=True,
         help="Where the manifest goes. Default: OUT.release.json.",
     ),
     click.option(
@@ -246,7 +248,9 @@ def _list_methods() -> str:
 @options.policy_option
 @options.role_options
 @options.survey_options
-@click.option("--publish-weight", is_flag=True, help="Publish the sampling weights as well.")
+@click.option(
+    "--publish-weight", is_flag=True, hidden=True, help="Publish the sampling weights as well."
+)
 @options.leave_out_option
 @click.option(
     "--hierarchies",

@@ -217,7 +217,7 @@ survey_options = combine_options(
     click.option(
         "--weight",
         metavar="COLUMN",
-        help="A survey's sampling weights: how many people a row stands for.",
+        help="A survey's sampling weights.",
     ),
     click.option(
         "--household",

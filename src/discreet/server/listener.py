@@ -75,7 +75,7 @@ def start_server(
         stack.enter_context(private_files())
         settings = read_settings(data, **options)
         tls = open_tls(settings)
-        # The folder may be a temporary one, and the timelines are those of the whole process.
+        # Where opening fails, no server forgets the file when it is closed.
         stack.callback(timelines.TIMELINES.forget_file, settings.place(timelines.FILE))
         opened = open_server(
             settings, show_password=lambda made: show_password(settings.admin, made)

@@ -26,6 +26,7 @@ from discreet.server.gateway.session import GatewaySession
 from discreet.server.gateway.vault import SessionVault
 from discreet.server.store_heads import ServerStores
 from discreet.server.suspension import refuse_suspended
+from discreet.stores.timelines import FILE, TIMELINES
 
 
 class Server:
@@ -125,6 +126,8 @@ class Server:
     def close(self) -> None:
         """End all sessions and release everything; a failure does not keep the rest open."""
         with ExitStack() as last:  # runs in reverse order
+            # The folder may be a temporary one, and the timelines are those of the whole process.
+            last.callback(TIMELINES.forget_file, self.settings.place(FILE))
             last.callback(self._scratch.cleanup)
             for thing in (self.database, self.control, self.ledger, self.journal):
                 last.callback(thing.close)
