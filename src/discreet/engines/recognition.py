@@ -129,7 +129,7 @@ def recognize_columns(
     """Return the type and form of each text column of `raw` that fits all of its values."""
     found = find_types(raw, names, engine=engine)
     plain = [name for name, held in found.items() if held]
-    texts = [name for name in names if name not in plain]
+    texts = _without_words(raw, [name for name in names if name not in plain], engine=engine)
     known = _find_signs(raw, texts, engine=engine) if texts else {}
     if texts:
         every = (*GUESSES, *FURTHER_GUESSES)
@@ -143,7 +143,7 @@ def recognize_columns(
     chosen, doubts = _decide_rivals(found, delimiter=delimiter)
     chosen |= _find_compact_dates(raw, chosen, engine=engine)
     missing, kept = _find_missing(raw, chosen, plain, engine=engine)
-    doubts |= _find_short_years(raw, chosen, engine=engine)
+    doubts |= _find_short_years(raw, [n for n in texts if chosen[n] == TEXT], engine=engine)
     written = {
         name: CellFormat(
             sign=known[name].sign if name in known and chosen[name] != TEXT else None,
@@ -184,6 +184,24 @@ def store_typed(
         )
     kept, columns = store_converted(raw, guesses, engine=engine, written=written)
     return kept, DeclaredSchema(columns, missing=hints.missing)
+
+
+def _without_words(raw: exp.Table, names: Sequence[str], *, engine: DuckDB) -> list[str]:
+    """Return the columns in whose first rows every value has a digit, is a boolean, or is missing.
+
+    No other column can have a form that holds for all of its values, and most texts are such columns.
+    """
+
+    def wanted(name: str) -> list[exp.Expr]:
+        value = present_cell(build.column(name), _WORDS)
+        boolean = exp.TryCast(this=value.copy(), to=exp.DataType.build("BOOLEAN"))
+        has_form = exp.Or(
+            this=matches_pattern(value, r"(?s).*\d.*"), expression=build.is_null(boolean).not_()
+        )
+        return [_holds_everywhere(_value_if(build.is_null(value).not_(), has_form))]
+
+    found = _compute_columns(_first_rows(raw), names, wanted, engine=engine)
+    return [name for name, (has_form,) in found.items() if has_form is not False]
 
 
 def _find_signs(raw: exp.Table, names: Sequence[str], *, engine: DuckDB) -> dict[str, CellFormat]:
@@ -363,9 +381,8 @@ def _code_columns(raw: exp.Table, names: Sequence[str], *, engine: DuckDB) -> li
     return [name for name, (is_code,) in found.items() if is_code]
 
 
-def _find_short_years(raw: exp.Table, chosen: Guesses, *, engine: DuckDB) -> dict[str, str]:
+def _find_short_years(raw: exp.Table, texts: Sequence[str], *, engine: DuckDB) -> dict[str, str]:
     """Return the columns of text that are dates with years of two digits."""
-    texts = [name for name, guess in chosen.items() if guess == TEXT]
     return dict.fromkeys(_columns_like(raw, texts, [_TWO_DIGITS], engine=engine), _SHORT_YEARS)
 
 
