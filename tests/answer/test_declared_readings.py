@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -15,13 +14,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sqlglot import exp
 from tests.answer.curators import without_noise
+from tests.answer.unpaid import shown_before_paying
 
 import discreet
 from discreet.answer.schemas import PinnedSchema, read_pinned
 from discreet.engines.connect import open_table
 from discreet.engines.declared_schema import correct_schema, declared_file
 from discreet.engines.engine import DeclaredSchema
-from discreet.errors import DiscreetError
 from discreet.policy.load import parse_policy
 from discreet.sql import build
 
@@ -84,16 +83,7 @@ def _cell(text: str) -> str:
 
 def shown(path: Path, policy: str = POLICY) -> list[str]:
     """Return all that is shown before anything is paid: plans with queries, prices, refusals, errors."""
-    result: list[str] = []
-    with discreet.open(path, parse_policy(policy), ledger=":memory:") as curator:
-        for question in QUESTIONS:
-            try:
-                plan, text = curator.plan(question, epsilon=1)
-                found = curator.explain_plan(plan, text)
-                result.append(json.dumps([found.to_dict(), str(curator.shape(plan))], default=str))
-            except DiscreetError as error:
-                result.append(f"{error.code}: {error}")
-    return [line.replace(str(path), "") for line in result]
+    return shown_before_paying(path, policy, QUESTIONS, ledger=":memory:")
 
 
 def rows_of(path: Path, schema: DeclaredSchema = DECLARED) -> list[dict[str, Any]]:

@@ -21,6 +21,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.answer.curators import without_noise
 from tests.answer.files import NAMES, ODD_CELLS, PEOPLE, POLICY, WRITERS
+from tests.answer.unpaid import shown_before_paying
 
 import discreet
 from discreet.answer.register import register_table
@@ -59,17 +60,7 @@ def written(folder: Path, ending: str, rows: Sequence[dict[str, Any]]) -> Path:
 
 def shown(path: Path, policy: str | None = POLICY) -> list[str]:
     """Return all that is shown before anything is paid: plans with queries, prices, refusals, errors."""
-    loaded = parse_policy(policy) if policy else None
-    result: list[str] = []
-    with discreet.open(path, loaded, ledger=path.parent / "ledger.sqlite") as curator:
-        for question in QUESTIONS:
-            try:
-                plan, text = curator.plan(question, epsilon=1)
-                found = curator.explain_plan(plan, text)
-                result.append(json.dumps([found.to_dict(), str(curator.shape(plan))], default=str))
-            except DiscreetError as error:
-                result.append(f"{error.code}: {error}")
-    return [line.replace(str(path), "") for line in result]
+    return shown_before_paying(path, policy, QUESTIONS, ledger=path.parent / "ledger.sqlite")
 
 
 @pytest.mark.parametrize("ending", WRITERS)

@@ -6,6 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from bench.synthesize import ArrayCounter
 
 from discreet.release.synthesize.rounds import FAST, FULL, fit_model
 from discreet.release.synthesize.spending import SynthesisBudget
@@ -13,23 +14,6 @@ from discreet.release.synthesize.spending import SynthesisBudget
 SIZES = [4, 5, 9, 2]
 ORDERED = [False, False, True, False]
 RHO = Fraction(1, 2)
-
-
-class ArrayCounter:
-    """Counts rows of an array."""
-
-    def __init__(self, rows):
-        self.rows = rows
-
-    def count(self, columns, maps):
-        codes = maps or [np.arange(size) for size in SIZES]
-        found = []
-        for some in columns:
-            shape = [int(codes[one].max()) + 1 for one in some]
-            counts = np.zeros(shape, np.int64)
-            np.add.at(counts, tuple(codes[one][self.rows[:, one]] for one in some), 1)
-            found.append(counts)
-        return found
 
 
 class ReplayedBudget(SynthesisBudget):
@@ -73,7 +57,7 @@ def make_rows(count):
 
 def run(rows, allowance, settings):
     return fit_model(
-        ArrayCounter(rows),
+        ArrayCounter(rows, SIZES),
         SIZES,
         ORDERED,
         allowance,

@@ -11,11 +11,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.release.synthesize.fit import sum_coarse
-from discreet.release.synthesize.junction_tree import Columns, count_cells, pairs_of, triangulate
+from discreet.release.synthesize.junction_tree import (
+    Columns,
+    Floats,
+    count_cells,
+    pairs_of,
+    triangulate,
+)
 from discreet.release.synthesize.resolutions import Resolutions
 
 # The mean of |x| of a standard Gaussian x, rounded: what noise adds to a cell.
-_MEAN_ERROR = 0.8
+MEAN_ERROR = 0.8
 # How many of the levels triples are tried at.
 _LEVELS_OF_TRIPLES = 3
 
@@ -78,7 +84,7 @@ def measure_misfit(
 
 def choose_candidates(
     candidates: Sequence[Candidate],
-    scores: NDArray[np.float64],
+    scores: Floats,
     *,
     spread: float,
     numbers: Sequence[int],
@@ -101,7 +107,7 @@ def choose_candidates(
     cells = np.array([one.cells for one in candidates], float)
     best: tuple[float, list[int], int] = (-1.0, [], numbers[0])
     for number, scale in zip(numbers, scale_of, strict=True):
-        gains = scores - penalty * _MEAN_ERROR * scale * cells
+        gains = scores - penalty * MEAN_ERROR * scale * cells
         picked: dict[Columns, int] = {}
         for place in np.argsort(-gains, kind="stable"):
             if gains[place] <= max(0.0, spread) or len(picked) >= number:
@@ -116,7 +122,7 @@ def choose_candidates(
 
 def choose_target_pairs(
     candidates: Sequence[Candidate],
-    scores: NDArray[np.float64],
+    scores: Floats,
     *,
     target: int,
     known: set[Columns],
@@ -128,7 +134,7 @@ def choose_target_pairs(
     for place, one in enumerate(candidates):
         if target not in one.columns or len(one.columns) != 2 or one.columns in known:
             continue
-        gain = float(scores[place]) - penalty * _MEAN_ERROR * scale * one.cells
+        gain = float(scores[place]) - penalty * MEAN_ERROR * scale * one.cells
         if one.level == 1:
             gain = max(gain, 0.0)
         if one.columns not in best or gain > best[one.columns][0]:

@@ -16,7 +16,9 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 
 from discreet.release.synthesize.junction_tree import (
+    Codes,
     Columns,
+    Floats,
     JunctionTree,
     Potentials,
     build_tree,
@@ -28,9 +30,6 @@ WEIGHT = 0.3
 ITERATIONS = 250
 _MEMORY = 12
 TOLERANCE = 1e-7
-
-Codes = NDArray[np.intp]
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -57,12 +56,10 @@ class FittedTable:
     Attributes:
         tree: The columns that stand together.
         beliefs: The distribution of each clique; neighboring ones agree.
-        multipliers: One for each count of each marginal: where another fit may start.
     """
 
     tree: JunctionTree
     beliefs: Potentials
-    multipliers: tuple[Floats, ...]
 
     def marginal(self, columns: Columns) -> Floats:
         """Return the distribution of `columns`, which must lie in one clique."""
@@ -76,7 +73,6 @@ def fit_maximum_entropy(
     *,
     total: float,
     impossible: Iterable[tuple[Columns, NDArray[np.bool_]]] = (),
-    start: Sequence[Floats] = (),
     iterations: int = ITERATIONS,
     tolerance: float = TOLERANCE,
 ) -> FittedTable:
@@ -87,7 +83,6 @@ def fit_maximum_entropy(
         marginals: What was measured.
         total: The number of rows.
         impossible: Columns, and which combinations of their working values cannot occur.
-        start: Multipliers of an earlier fit, for the first of `marginals`.
         iterations: How many steps to take at most.
         tolerance: The relative gain of a step at which the fit ends.
     """
@@ -97,14 +92,13 @@ def fit_maximum_entropy(
     problem = _DualProblem(tree, marginals, total, ruled)
     found = minimize(
         problem.evaluate,
-        problem.starting_point(start),
+        np.zeros(len(problem.steps)),
         jac=True,
         method="L-BFGS-B",
         options={"maxiter": iterations, "maxcor": _MEMORY, "ftol": tolerance},
     )
-    multipliers = np.asarray(found.x, float) * problem.steps
-    beliefs, _ = tree.normalize(problem.potentials(multipliers))
-    return FittedTable(tree, beliefs, tuple(problem.split(multipliers)))
+    beliefs, _ = tree.normalize(problem.potentials(np.asarray(found.x, float) * problem.steps))
+    return FittedTable(tree, beliefs)
 
 
 def sum_coarse(counts: NDArray[np.generic], maps: Sequence[Codes], shape: Sequence[int]) -> Floats:
@@ -147,16 +141,7 @@ class _DualProblem:
             spread = np.where(cells, -np.inf, 0.0).reshape(tree.broadcast_shape(place, columns))
             self._floor[place] = self._floor[place] + spread
 
-    def starting_point(self, known: Sequence[Floats]) -> Floats:
-        """Return scaled multipliers to start from: those that are known, and 0 for others."""
-        start = np.zeros(len(self._counts))
-        filled = 0
-        for values in known:
-            start[filled : filled + values.size] = values.ravel()
-            filled += values.size
-        return start / self.steps
-
-    def split(self, multipliers: Floats) -> list[Floats]:
+    def _split_multipliers(self, multipliers: Floats) -> list[Floats]:
         """Return the multipliers of each marginal."""
         ends = np.cumsum([one.counts.size for one in self.marginals])[:-1]
         parts = np.split(multipliers, ends)
@@ -168,7 +153,7 @@ class _DualProblem:
         """Return the log-potential of each clique."""
         made = [floor.copy() for floor in self._floor]
         for part, one, place in zip(
-            self.split(multipliers), self.marginals, self._homes, strict=True
+            self._split_multipliers(multipliers), self.marginals, self._homes, strict=True
         ):
             fine = part[np.ix_(*one.maps)]
             made[place] += fine.reshape(self.tree.broadcast_shape(place, one.columns))

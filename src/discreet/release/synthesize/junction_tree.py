@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -11,7 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 Columns = tuple[int, ...]
-Potentials = list[NDArray[np.float64]]
+Codes = NDArray[np.intp]
+Floats = NDArray[np.float64]
+Potentials = list[Floats]
 
 
 def triangulate(sizes: Sequence[int], edges: Iterable[tuple[int, int]]) -> list[Columns]:
@@ -50,7 +53,7 @@ def count_cells(cliques: Iterable[Columns], sizes: Sequence[int]) -> int:
     >>> count_cells([(0, 1), (1, 2)], [2, 3, 4])
     18
     """
-    return sum(_multiply_sizes(sizes[column] for column in clique) for clique in cliques)
+    return sum(math.prod(sizes[column] for column in clique) for clique in cliques)
 
 
 @dataclass(frozen=True)
@@ -86,7 +89,7 @@ class JunctionTree:
         """Return the smallest clique that has all of `columns`."""
         wanted = set(columns)
         fitting = [place for place, clique in enumerate(self.cliques) if wanted <= set(clique)]
-        return min(fitting, key=lambda place: _multiply_sizes(self.shapes[place]))
+        return min(fitting, key=lambda place: math.prod(self.shapes[place]))
 
     def other_axes(self, place: int, columns: Iterable[int]) -> Columns:
         """Return the axes of a clique that belong to other columns than `columns`."""
@@ -104,7 +107,7 @@ class JunctionTree:
         Messages go up the tree and down again, so that neighboring beliefs agree.
         """
         beliefs, logarithm = _exponentiate_potentials(potentials)
-        messages: dict[int, NDArray[np.float64]] = {}
+        messages: dict[int, Floats] = {}
         for place in reversed(self.order[1:]):
             message = beliefs[place].sum(axis=self._axes_dropped[place])
             largest = float(message.max())
@@ -187,11 +190,4 @@ def _exponentiate_potentials(potentials: Potentials) -> tuple[Potentials, float]
 
 
 def _clique_cells(column: int, neighbors: list[set[int]], sizes: Sequence[int]) -> int:
-    return _multiply_sizes(sizes[one] for one in {*neighbors[column], column})
-
-
-def _multiply_sizes(sizes: Iterable[int]) -> int:
-    result = 1
-    for size in sizes:
-        result *= size
-    return result
+    return math.prod(sizes[one] for one in {*neighbors[column], column})

@@ -7,10 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-Codes = NDArray[np.intp]
-Floats = NDArray[np.float64]
+from discreet.release.synthesize.junction_tree import Codes, Floats
 
 # A value is kept apart if its noisy count exceeds so many standard errors.
 _NOTICEABLE = 3

@@ -7,6 +7,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import cached_property
 from typing import Protocol
 
 import numpy as np
@@ -14,6 +15,7 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from discreet.release.synthesize.candidates import (
+    MEAN_ERROR,
     Candidate,
     choose_candidates,
     choose_target_pairs,
@@ -30,7 +32,7 @@ from discreet.release.synthesize.fit import (
     fit_maximum_entropy,
     sum_coarse,
 )
-from discreet.release.synthesize.junction_tree import Columns
+from discreet.release.synthesize.junction_tree import Codes, Columns, Floats
 from discreet.release.synthesize.resolutions import (
     Resolutions,
     choose_resolutions,
@@ -39,9 +41,7 @@ from discreet.release.synthesize.resolutions import (
 from discreet.release.synthesize.sample import refine_column, sample_rows
 from discreet.release.synthesize.spending import SynthesisBudget, divide_budget
 
-Codes = NDArray[np.intp]
 Counts = NDArray[np.int64]
-Floats = NDArray[np.float64]
 
 # Noise is spread over marginals in proportion to cells^(2/3), which gives the least total error.
 _POWER = 2 / 3
@@ -49,8 +49,6 @@ _SHARES_OF_ROUNDS = {1: (1.0,), 2: (0.6, 0.4), 3: (0.5, 0.3, 0.2)}
 # How many rows stand for the model when it is compared with counts, and what that comparison lacks.
 _MODEL_ROWS = 200_000
 _MODEL_ERROR = 0.4
-# The mean of |x| of a standard Gaussian x, rounded.
-_MEAN_ERROR = 0.8
 # From this error of single columns on: the shares of columns, scores, marginals in what is left, and the penalty.
 _NOISY = 0.02
 _NOISY_SHARES = (0.5, 0.125, 0.375)
@@ -116,11 +114,19 @@ class FittedColumns:
     frequencies: tuple[Floats, ...]
     resolutions: tuple[Resolutions, ...]
 
+    @cached_property
+    def finest_frequencies(self) -> tuple[Floats, ...]:
+        """The share of each finest code."""
+        return tuple(
+            sum_coarse(shares, [one.finest], [one.sizes[-1]])
+            for shares, one in zip(self.frequencies, self.resolutions, strict=True)
+        )
+
     @property
     def expected_error(self) -> float:
         """The share of rows that noise puts at a wrong value of a column, on average over columns."""
         errors = [scale * len(one) for scale, one in zip(self.scales, self.counts, strict=True)]
-        return _MEAN_ERROR * sum(errors) / (2 * self.total * len(errors))
+        return MEAN_ERROR * sum(errors) / (2 * self.total * len(errors))
 
 
 @dataclass(frozen=True)
@@ -141,22 +147,26 @@ class SyntheticModel:
 
     def sample(self, count: int, chance: Generator) -> NDArray[np.int32]:
         """Return `count` rows of values, each value as its place in its column's domain."""
-        rows = sample_rows(self.table, count, chance)
-        for place, (level, one) in enumerate(
-            zip(self.levels, self.columns.resolutions, strict=True)
-        ):
-            coarse, shares = one.of_values(level), self.columns.frequencies[place]
-            rows[:, place] = refine_column(rows[:, place], coarse, shares, chance)
-        return rows
+        coarse = [
+            one.of_values(level)
+            for one, level in zip(self.columns.resolutions, self.levels, strict=True)
+        ]
+        return self._sample_refined(count, coarse, self.columns.frequencies, chance)
 
     def sample_finest(self, count: int, chance: Generator) -> NDArray[np.int32]:
         """Return `count` rows of finest codes, to compare with counts of them."""
+        columns = self.columns
+        coarse = [
+            one.levels[level] for one, level in zip(columns.resolutions, self.levels, strict=True)
+        ]
+        return self._sample_refined(count, coarse, columns.finest_frequencies, chance)
+
+    def _sample_refined(
+        self, count: int, coarse: Sequence[Codes], shares: Sequence[Floats], chance: Generator
+    ) -> NDArray[np.int32]:
         rows = sample_rows(self.table, count, chance)
-        for place, (level, one) in enumerate(
-            zip(self.levels, self.columns.resolutions, strict=True)
-        ):
-            shares = _sum_codes(self.columns.frequencies[place], one.finest)
-            rows[:, place] = refine_column(rows[:, place], one.levels[level], shares, chance)
+        for place, (codes, share) in enumerate(zip(coarse, shares, strict=True)):
+            rows[:, place] = refine_column(rows[:, place], codes, share, chance)
         return rows
 
 
@@ -317,9 +327,7 @@ class _Rounds:
         found = self.columns
         shape = [found.resolutions[one].sizes[-1] for one in columns]
         if rows is None:
-            alone = [
-                _sum_codes(found.frequencies[one], found.resolutions[one].finest) for one in columns
-            ]
+            alone = [found.finest_frequencies[one] for one in columns]
             product = alone[0]
             for one in alone[1:]:
                 product = np.multiply.outer(product, one)
@@ -384,7 +392,3 @@ class _Rounds:
         sizes = [one.sizes[level] for one, level in zip(found.resolutions, levels, strict=True)]
         table = fit_maximum_entropy(sizes, marginals, total=found.total, iterations=iterations)
         return SyntheticModel(found, table, tuple(levels), tuple(self.chosen))
-
-
-def _sum_codes(shares: Floats, codes: Codes) -> Floats:
-    return sum_coarse(shares, [codes], [int(codes.max()) + 1])

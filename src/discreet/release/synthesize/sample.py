@@ -13,6 +13,7 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from discreet.release.synthesize.fit import FittedTable
+from discreet.release.synthesize.junction_tree import Codes, Floats
 
 Rows = NDArray[np.int32]
 
@@ -42,8 +43,8 @@ def sample_rows(table: FittedTable, count: int, chance: Generator) -> Rows:
 
 def refine_column(
     working: NDArray[np.int32],
-    coarse: NDArray[np.intp],
-    chances: NDArray[np.float64],
+    coarse: Codes,
+    chances: Floats,
     chance: Generator,
 ) -> NDArray[np.int64]:
     """Return a fine value for each coarse one.
@@ -63,7 +64,7 @@ def refine_column(
 
 
 def draw_systematically(
-    chances: NDArray[np.float64], groups: NDArray[np.int64], chance: Generator
+    chances: Floats, groups: NDArray[np.int64], chance: Generator
 ) -> NDArray[np.int64]:
     """Return a value for each row, with the chances of the row's group.
 

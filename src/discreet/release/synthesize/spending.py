@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.dp.event import Event
 from discreet.dp.mechanisms.gaussian import gaussian_noisy_vector
 from discreet.dp.noise import Noise
 from discreet.errors import InvalidBudget
@@ -36,7 +35,6 @@ class SynthesisBudget:
     def __init__(self, rho: Fraction, *, sensitivity: int, noise: Noise | None = None) -> None:
         self._rho, self._sensitivity, self._noise = rho, sensitivity, noise
         self._spent = Fraction(0)
-        self.events: list[Event] = []
 
     @property
     def left(self) -> Fraction:
@@ -63,11 +61,10 @@ class SynthesisBudget:
         if rho > self.left:
             raise InvalidBudget("A step of the synthesis costs more than is left of its budget.")
         squared = Fraction(vectors * self._sensitivity**2)
-        noisy, event = gaussian_noisy_vector(
+        noisy, _ = gaussian_noisy_vector(
             counts, rho=rho, squared_sensitivity=squared, noise=self._noise
         )
         self._spent += rho
-        self.events.append(event)
         return np.asarray(noisy, float)
 
 
