@@ -13,7 +13,7 @@ from discreet.answer.expressions.labels import normalize_group_value
 from discreet.answer.expressions.numbers import to_real
 from discreet.answer.expressions.translate import translate_condition, translate_expression
 from discreet.answer.expressions.typed import TypedExpression
-from discreet.answer.rows import DECLARE_BOUNDS, Rows, is_number
+from discreet.answer.rows import DECLARE_BOUNDS, Rows
 from discreet.engines.engine import Kind
 from discreet.errors import NoBounds, QuestionRefused
 
@@ -204,7 +204,7 @@ def _numeric_aggregate(
     if isinstance(argument, exp.Distinct):
         raise QuestionRefused(f"The {ask} of distinct values is not supported. Leave DISTINCT out.")
     typed = _translate_argument(argument, rows)
-    if not is_number(typed.kind):
+    if not typed.kind.is_number:
         raise QuestionRefused(
             f"The {ask} of {argument.sql(dialect='duckdb')} is not defined: it is {typed.kind}, "
             "not a number. Cast it, or count it."
@@ -222,7 +222,7 @@ def _translate_argument(argument: exp.Expr, rows: Rows) -> TypedExpression:
         return translate_expression(argument, rows.resolve_clamped)
     typed = _resolve_column(argument, rows)
     low, high = rows.bounds.get(rows.place(argument), (None, None))
-    return replace(typed, low=low, high=high, step=typed.step if is_number(typed.kind) else None)
+    return replace(typed, low=low, high=high, step=typed.step if typed.kind.is_number else None)
 
 
 def _resolve_column(column: exp.Column, rows: Rows) -> TypedExpression:

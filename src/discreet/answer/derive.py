@@ -12,7 +12,7 @@ from sqlglot import exp
 from discreet.answer.expressions.numbers import to_real
 from discreet.answer.expressions.translate import translate_expression
 from discreet.answer.expressions.typed import TypedExpression
-from discreet.answer.rows import Range, Rows, is_number
+from discreet.answer.rows import Range, Rows
 from discreet.engines.engine import Kind
 from discreet.errors import QuestionRefused
 from discreet.sql import build
@@ -84,7 +84,7 @@ def translate_value(tree: exp.Expr, rows: Rows) -> TypedExpression:
 def expression_range(tree: exp.Expr, rows: Rows) -> Range:
     """Return the limits that a column of a selection has when its inputs are within theirs."""
     typed = translate_expression(tree, rows.resolve_clamped)
-    return (typed.low, typed.high) if is_number(typed.kind) else (None, None)
+    return (typed.low, typed.high) if typed.kind.is_number else (None, None)
 
 
 def select_columns(rows: Rows, items: Sequence[SelectionItem]) -> Selection:
@@ -252,7 +252,7 @@ def unit_aggregate(
     if isinstance(node, exp.Count):
         top = Fraction(most) if most is not None else None
         return node, (Fraction(0), top)
-    if argument is None or not is_number(argument.kind):
+    if argument is None or not argument.kind.is_number:
         raise QuestionRefused("Within a person, only numbers can be aggregated.")
     low, high = argument.low, argument.high
     if isinstance(node, exp.Sum):

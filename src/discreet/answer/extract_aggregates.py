@@ -17,7 +17,7 @@ from discreet.answer.expressions.translate import translate_condition, translate
 from discreet.answer.expressions.typed import TypedExpression
 from discreet.answer.grouping import Grouping
 from discreet.answer.question import PrivateQuery, aggregate_name, key_name
-from discreet.answer.rows import DECLARE_BOUNDS, Rows, is_number, number_constant
+from discreet.answer.rows import DECLARE_BOUNDS, Rows, number_constant
 from discreet.engines.engine import Kind
 from discreet.errors import InvalidQuestion, NoBounds, QuestionRefused, UndeclaredKind
 from discreet.sql import build
@@ -284,7 +284,7 @@ def _compute_aggregate(node: exp.Expr, argument: TypedExpression | None) -> exp.
         if isinstance(node.this, exp.Distinct):
             inner = exp.Distinct(expressions=[inner])
         return exp.Count(this=inner)
-    if argument is None or not is_number(argument.kind):
+    if argument is None or not argument.kind.is_number:
         raise QuestionRefused("Within a person, only numbers can be aggregated.")
     if not isinstance(node, (exp.Sum, exp.Avg)):
         # A decimal of PostgreSQL may be too large for a double, which would be an error.

@@ -145,7 +145,7 @@ class Rows:
         alias, name = place = self.place(column)
         typed = self.scope[alias][name]
         low, high = self.bounds.get(place, (None, None))
-        if low is None or high is None or not is_number(typed.kind):
+        if low is None or high is None or not typed.kind.is_number:
             return typed
         # A decimal of PostgreSQL may be too large for a double, which would be an error.
         return clamp_number(to_real(typed) if typed.kind is Kind.DECIMAL else typed, low, high)
@@ -172,11 +172,6 @@ class Rows:
     def where(self, condition: exp.Expr) -> Rows:
         """Return those rows for which `condition`, already made total, is true."""
         return replace(self, frame=self.frame.where(condition, copy=True))
-
-
-def is_number(kind: Kind) -> bool:
-    """Whether values of `kind` can be added up."""
-    return kind in (Kind.INTEGER, Kind.DECIMAL, Kind.REAL)
 
 
 def clamp_number(typed: TypedExpression, low: Fraction, high: Fraction) -> TypedExpression:

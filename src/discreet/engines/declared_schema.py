@@ -116,7 +116,7 @@ def declared_kind(kind: Kind) -> Kind:
 def is_kind_compatible(declared: Kind, actual: Kind) -> bool:
     """Whether a typed column of `actual` already is of the `declared` kind."""
     if declared is Kind.REAL:
-        return actual in (Kind.INTEGER, Kind.DECIMAL, Kind.REAL)
+        return actual.is_number
     return declared is actual or (declared is Kind.TEXT and actual is Kind.OTHER)
 
 

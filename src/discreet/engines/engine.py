@@ -36,16 +36,14 @@ class Kind(StrEnum):
     OTHER = "other"  # lists, structs, JSON, bytes …: compared by their text
 
     @property
+    def is_number(self) -> bool:
+        """Whether arithmetic makes sense of the values."""
+        return self in (Kind.INTEGER, Kind.DECIMAL, Kind.REAL)
+
+    @property
     def is_ordered(self) -> bool:
         """Whether the engine's order of the values is meaningful to people."""
-        return self in (
-            Kind.INTEGER,
-            Kind.DECIMAL,
-            Kind.REAL,
-            Kind.DATE,
-            Kind.TIME,
-            Kind.TIMESTAMP,
-        )
+        return self.is_number or self in (Kind.DATE, Kind.TIME, Kind.TIMESTAMP)
 
 
 # The kind of each of PostgreSQL's types; values of any other type are compared by their text.

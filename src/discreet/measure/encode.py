@@ -53,7 +53,7 @@ def weight_value(weight: Column, *, of: str | None = None) -> exp.Expr:
     Raises:
         WrongUsage: The weight is not a column of numbers.
     """
-    if weight.kind not in (Kind.INTEGER, Kind.DECIMAL, Kind.REAL):
+    if not weight.kind.is_number:
         raise WrongUsage(
             f"The weight '{weight.name}' is no column of numbers. Weights are positive numbers: how many "
             "people of the population a row stands for."

@@ -16,8 +16,6 @@ from discreet.measure.classes import Cells, Roles, join_codes
 from discreet.measure.encode import SpanDomain, comparable_value
 from discreet.sql import build
 
-_NUMBERS = (Kind.INTEGER, Kind.DECIMAL, Kind.REAL)
-
 
 @dataclass(frozen=True)
 class Matched:
@@ -131,7 +129,7 @@ def _same_column(population: Table, column: Column) -> Column:
             f"The population {population.label} has no column '{column.name}', which is a "
             f"quasi-identifier of the table.{near}"
         )
-    if found.kind is not column.kind and not (found.kind in _NUMBERS and column.kind in _NUMBERS):
+    if found.kind is not column.kind and not (found.kind.is_number and column.kind.is_number):
         raise WrongUsage(
             f"Column '{column.name}' holds {column.kind} in the table and {found.kind} in "
             f"{population.label}. Write both in one form."

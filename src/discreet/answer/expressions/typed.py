@@ -18,7 +18,6 @@ SMALLEST = Fraction(1, 10**30)  # reals nearer to zero count as zero: PostgreSQL
 FARTHEST = Fraction(10**290)  # what a computed real may reach; doubles end at 1.8e308
 NEAREST = Fraction(1, 10**290)
 MANY = 10_000  # more public values than this are no domain
-NUMBERS = (Kind.INTEGER, Kind.DECIMAL, Kind.REAL)
 CALENDAR = (dt.date(1, 1, 1), dt.date(9999, 12, 31))
 
 _NULLARY = (exp.Column, exp.Literal, exp.Boolean, exp.Null, exp.Paren, exp.Case, exp.Cast)
@@ -47,7 +46,7 @@ class TypedExpression:
     @property
     def is_number(self) -> bool:
         """Whether arithmetic makes sense."""
-        return self.kind in NUMBERS
+        return self.kind.is_number
 
     @property
     def is_null(self) -> bool:

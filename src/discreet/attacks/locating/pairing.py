@@ -19,7 +19,6 @@ from discreet.errors import WrongUsage
 from discreet.policy.hierarchy import Hierarchy
 from discreet.sql import build
 
-_NUMBERS = (Kind.INTEGER, Kind.DECIMAL, Kind.REAL)
 _COMPARED = (Kind.DATE, Kind.TIMESTAMP, Kind.BOOLEAN, Kind.TIME)
 
 
@@ -38,7 +37,7 @@ class JoinColumn:
     @property
     def is_plain(self) -> bool:
         """Whether both sides hold values that the engine itself compares, and no labels."""
-        if self.mine.kind in _NUMBERS and self.theirs.kind in _NUMBERS:
+        if self.mine.kind.is_number and self.theirs.kind.is_number:
             return True
         return self.mine.kind is self.theirs.kind and self.mine.kind in _COMPARED
 

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from discreet.arrow import ArrowArray, pc
 from discreet.attacks.sparse.transactions import encode_column
-from discreet.engines.engine import ArrowTable, Kind, Table
+from discreet.engines.engine import ArrowTable, Table
 from discreet.errors import UnknownColumn, WrongUsage, did_you_mean
 from discreet.measure.roles import require_column
 from discreet.policy.hierarchies.values import text_of
@@ -26,7 +26,6 @@ from discreet.sql import build
 
 Reals: TypeAlias = NDArray[np.float64]
 
-_NUMBERS = (Kind.INTEGER, Kind.DECIMAL, Kind.REAL)
 _UNKNOWN_POOL = 1_000  # people that clip a frequency of 0, where the number is not known
 _BLOCK = 1 << 22  # cells of a matrix at once
 
@@ -237,14 +236,14 @@ def _attribute_sums(
 
 def _read_shares(table: Table, columns: FrequencyColumns) -> ArrowTable:
     item = require_column(table, columns.item or table.columns[0].name)
-    numbers = [column.name for column in table.columns if column.kind in _NUMBERS]
+    numbers = [column.name for column in table.columns if column.kind.is_number]
     name = columns.frequency or next(
         (each for each in reversed(numbers) if each != item.name), None
     )
     if name is None:
         raise WrongUsage(f"{table.label} has no column of numbers. Say which with --frequency.")
     share = require_column(table, name)
-    if share.kind not in _NUMBERS:
+    if not share.kind.is_number:
         raise WrongUsage(
             f"Column '{name}' of {table.label} holds {share.kind}; expected frequencies from 0 to 1."
         )

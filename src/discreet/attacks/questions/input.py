@@ -19,7 +19,7 @@ from discreet.attacks.questions.people import (
     name_person,
     read_person_condition,
 )
-from discreet.engines.engine import Column, Kind, Table
+from discreet.engines.engine import Column, Table
 from discreet.errors import WrongUsage
 from discreet.measure.roles import require_column
 from discreet.policy import model
@@ -95,7 +95,7 @@ class QuestionInput:
     def number_column(self, name: str) -> Column:
         """Return a column of numbers that can be summed."""
         column = require_column(self.table, name)
-        if column.kind not in (Kind.INTEGER, Kind.DECIMAL, Kind.REAL):
+        if not column.kind.is_number:
             raise WrongUsage(
                 f"'{name}' holds no numbers that can be summed. Use `discreet attack counting`, which "
                 "learns any value by counts."

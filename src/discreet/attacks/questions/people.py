@@ -149,7 +149,7 @@ def _invent_values(by: Sequence[Column], row: list[Any], number: int) -> list[An
     first = row[0]
     if isinstance(first, (dt.date, dt.datetime)):
         first = first.replace(year=9000 + number % 900, month=1, day=1)
-    elif by[0].kind in (Kind.INTEGER, Kind.DECIMAL, Kind.REAL):
+    elif by[0].kind.is_number:
         first = -(10**9) - number
     elif by[0].kind is Kind.TEXT:
         first = f"{first} the {number + 2}. of that name"

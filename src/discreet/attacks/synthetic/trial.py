@@ -18,7 +18,6 @@ from discreet.errors import EmptySource, UnknownColumn, WrongUsage, did_you_mean
 from discreet.measure.roles import require_column
 from discreet.sql import build
 
-NUMBERS = (Kind.INTEGER, Kind.DECIMAL, Kind.REAL)
 Scale: TypeAlias = Literal["number", "days", "microseconds"]
 MOMENTS = (Kind.DATE, Kind.TIME, Kind.TIMESTAMP)
 
@@ -192,7 +191,7 @@ def _align_column(
 ) -> tuple[Feature, list[NDArray[np.float64]]]:
     """Return a column of all tables as numbers that can be compared."""
     kinds = {column.kind for column in columns}
-    if kinds <= set(NUMBERS):
+    if all(kind.is_number for kind in kinds):
         return _ordered_feature(
             name, [_to_numbers(_read(table, name)) for table in tables], "number"
         )

@@ -9,7 +9,6 @@ from discreet.measure.profile.concepts import Concept
 from discreet.measure.profile.statistics import ColumnStatistics
 from discreet.measure.profile.vocabulary import list_words, split_words
 
-_NUMBERS = (Kind.INTEGER, Kind.DECIMAL, Kind.REAL)
 # More categories than these have a name that says so.
 _MOST_CODES = 20
 _LARGEST_CODE = 999
@@ -57,7 +56,7 @@ def is_code(counts: ColumnStatistics, concept: Concept | None) -> bool:
     number counts as codes when it has at most 20 values below 1,000, unless they look like a
     count: 0, 1, 2 … without a gap, five or more.
     """
-    if counts.kind not in _NUMBERS or not counts.present or not _are_whole(counts):
+    if not counts.kind.is_number or not counts.present or not _are_whole(counts):
         return False
     if _LABELED.search(counts.title):
         return True

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
 MOST_VALUES = 20
 FEWEST_ROWS = 10
-_NUMBERS = (Kind.INTEGER, Kind.DECIMAL, Kind.REAL)
 _NESTED = ("place", "region", "occupation")
 
 
@@ -58,7 +57,7 @@ def propose_domain(
         return DomainDraft(values=values)
     if guess.is_code:
         return _propose_code_domain(counts, guess, note)
-    if counts.kind in _NUMBERS:
+    if counts.kind.is_number:
         return _propose_number_domain(counts, guess)
     if guess.role is ColumnRole.QUASI_IDENTIFIER:
         return DomainDraft(
@@ -76,7 +75,7 @@ def _propose_date_domain(counts: ColumnStatistics, guess: RoleGuess) -> DomainDr
 
 
 def _propose_postcode_domain(counts: ColumnStatistics) -> DomainDraft:
-    if counts.kind in _NUMBERS:
+    if counts.kind.is_number:
         # A number lost its leading zeros, so its first digits mean nothing; its hundreds do.
         note = "stored as a number: steps of 100 and 10000 hide the last 2 and 4 digits"
         return DomainDraft(hierarchy={"intervals": [Decimal(100), Decimal(10000)]}, notes=(note,))

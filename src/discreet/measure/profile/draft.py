@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from discreet.engines.address import without_password
 from discreet.engines.declared_schema import KIND_NAMES, declared_kind
-from discreet.engines.engine import Kind, Table
+from discreet.engines.engine import Table
 from discreet.errors import WrongUsage
 from discreet.formatting import join_names
 from discreet.measure.profile.concepts import SPECIAL_CATEGORIES
@@ -111,7 +111,7 @@ def _settle_table(
 
 def _is_measure(counts: ColumnStatistics, guess: RoleGuess) -> bool:
     """Whether a column that no rule recognizes holds amounts or measurements: numbers of many sizes."""
-    is_number = counts.kind in (Kind.INTEGER, Kind.DECIMAL, Kind.REAL)
+    is_number = counts.kind.is_number
     is_open = guess.meaning is None and guess.role is ColumnRole.QUASI_IDENTIFIER
     return is_number and is_open and not guess.is_code and counts.distinct > MOST_VALUES
 

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from decimal import Decimal, InvalidOperation
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
 from discreet.engines.engine import Kind
 from discreet.measure.profile.concepts import FREE_TEXT, Concept
-from discreet.measure.profile.contents import DetectedClass, detect_class
 from discreet.policy.model import ColumnRole
 from discreet.result import Result
 
@@ -23,7 +20,6 @@ Confidence = Literal["high", "medium", "low"]
 POSSIBLE_ID = "possible id"
 # Fewer people than this share a value: to know the value is nearly to find the person.
 CROWD = 5
-NUMBERS = (Kind.INTEGER, Kind.DECIMAL, Kind.REAL)
 
 
 @dataclass(frozen=True)
@@ -59,20 +55,6 @@ class ColumnEvidence:
     counts: ColumnStatistics
     concept: Concept | None
     noun: str
-
-    @cached_property
-    def reading(self) -> DetectedClass | None:
-        """What its values hold, read as free text is."""
-        counts = self.counts
-        if counts.kind not in (Kind.TEXT, *NUMBERS):
-            return None
-        if counts.kind is Kind.TEXT:
-            return detect_class(counts.counted_texts, is_number=False)
-        whole = {whole_digits(text): rows for text, rows in counts.counted_texts.items()}
-        whole.pop("", None)
-        if 2 * len(whole) < len(counts.sample):
-            return None
-        return detect_class(whole, is_number=True)
 
     @property
     def identifier_concept(self) -> Concept | None:
@@ -120,14 +102,3 @@ class ColumnEvidence:
         counts = self.counts
         few = counts.distinct <= 5 and counts.smallest >= CROWD
         return counts.kind is Kind.BOOLEAN or few
-
-
-def whole_digits(value: str) -> str:
-    """Return a number's text as whole digits, or nothing when it has a fraction or a sign."""
-    try:
-        number = Decimal(value)
-    except InvalidOperation:
-        return ""
-    if not number.is_finite() or number < 0 or number != number.to_integral_value():
-        return ""
-    return format(number.to_integral_value(), "f")

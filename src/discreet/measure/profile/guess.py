@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from discreet.engines.engine import Kind
 from discreet.measure.profile.codes import is_code
@@ -17,12 +16,10 @@ from discreet.measure.profile.concepts import FREE_TEXT, Concept
 from discreet.measure.profile.contents import recognize_values
 from discreet.measure.profile.evidence import (
     CROWD,
-    NUMBERS,
     POSSIBLE_ID,
     ColumnEvidence,
     Confidence,
     RoleGuess,
-    whole_digits,
 )
 from discreet.measure.profile.identifiers import (
     PATTERN,
@@ -31,6 +28,7 @@ from discreet.measure.profile.identifiers import (
     IdentifierPattern,
     recognize_number,
 )
+from discreet.measure.profile.statistics import ColumnStatistics, whole_digits
 from discreet.measure.profile.survey import is_household_id
 from discreet.measure.profile.vocabulary import (
     is_id_name,
@@ -40,9 +38,6 @@ from discreet.measure.profile.vocabulary import (
 )
 from discreet.measure.text.person_names import looks_like_people
 from discreet.policy.model import ColumnRole
-
-if TYPE_CHECKING:
-    from discreet.measure.profile.statistics import ColumnStatistics
 
 # An unrecognized column on which one row in five is alone may be a code of its own.
 UNIQUE_SHARE = 0.2
@@ -94,7 +89,7 @@ def guess_column(statistics: ColumnStatistics, *, noun: str = "people") -> RoleG
 
 def _choose_concept(counts: ColumnStatistics) -> Concept | None:
     """Return what the name means, or the title, for values of this kind: a number is no name."""
-    is_number = counts.kind in (*NUMBERS, Kind.BOOLEAN, Kind.DATE, Kind.TIMESTAMP, Kind.TIME)
+    is_number = counts.kind not in (Kind.TEXT, Kind.OTHER)
     ranked = (*rank_concepts(counts.name), *rank_concepts(counts.title))
     return next((one for one in ranked if not (is_number and one.is_written)), None)
 
@@ -179,7 +174,7 @@ def _by_identifier_name(column: ColumnEvidence) -> RoleGuess | None:
 
 def _by_check_digits(column: ColumnEvidence) -> RoleGuess | None:
     counts = column.counts
-    if counts.longest < 8 or counts.kind not in (Kind.TEXT, *NUMBERS):
+    if counts.longest < 8 or not (counts.kind is Kind.TEXT or counts.kind.is_number):
         return None
     values = counts.texts
     if counts.kind is not Kind.TEXT:
@@ -267,7 +262,7 @@ def _by_duration(column: ColumnEvidence) -> RoleGuess | None:
     """`days` or `months` in the plural count time; since birth they would reveal its date."""
     counts, name = column.counts, column.counts.name.lower()
     is_counted = _DURATION.search(name) and not _BIRTH.search(name)
-    if counts.kind not in NUMBERS or not is_counted:
+    if not counts.kind.is_number or not is_counted:
         return None
     if column.concept is not None and column.concept.safe_harbor != "C":
         return None
@@ -419,7 +414,7 @@ def _looks_like_code(counts: ColumnStatistics) -> bool:
 
 def _by_reading(column: ColumnEvidence) -> RoleGuess | None:
     """Values that are identifiers, though neither the name nor a shape says so."""
-    seen = column.reading
+    seen = column.counts.detected_class
     if seen is None or not seen.is_whole:
         return None
     letter = seen.letter
@@ -494,7 +489,7 @@ def _explain_text(column: ColumnEvidence, guess: RoleGuess) -> str | None:
     ]
     if traces and (guess.role is not ColumnRole.IDENTIFIER or guess.meaning in traces):
         return f"some values hold: {traces[0]}"
-    seen = column.reading if guess.meaning is None else None
+    seen = column.counts.detected_class if guess.meaning is None else None
     if seen is not None and not seen.is_whole:
         return f"not recognized, but its values hold: {SAFE_HARBOR[seen.letter]}"
     return None

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from decimal import Decimal, InvalidOperation
+from functools import cached_property
 from itertools import compress
 from typing import Any
 
 from sqlglot import exp
 
 from discreet.engines.engine import Column, Kind, Table
+from discreet.measure.profile.contents import DetectedClass, detect_class
 from discreet.measure.profile.identifiers import PATTERNS
 from discreet.sql import build
 
@@ -18,7 +21,6 @@ SAMPLE = 5_000
 # GROUP BYs in memory at once.
 _COLUMNS_PER_QUERY = 16
 _LARGEST_REAL = "1.7976931348623157e308"
-_NUMBERS = (Kind.INTEGER, Kind.DECIMAL, Kind.REAL)
 
 
 @dataclass(frozen=True)
@@ -59,6 +61,19 @@ class ColumnStatistics:
             found[text] = found.get(text, 0) + rows
         return found
 
+    @cached_property
+    def detected_class(self) -> DetectedClass | None:
+        """What its values hold, read as free text is."""
+        if self.kind is Kind.TEXT:
+            return detect_class(self.counted_texts, is_number=False)
+        if not self.kind.is_number:
+            return None
+        whole = {whole_digits(text): rows for text, rows in self.counted_texts.items()}
+        whole.pop("", None)
+        if 2 * len(whole) < len(self.sample):
+            return None
+        return detect_class(whole, is_number=True)
+
     @property
     def is_key(self) -> bool:
         """Whether every row has a value of its own."""
@@ -67,6 +82,17 @@ class ColumnStatistics:
     def share(self, pattern: str) -> float:
         """Return the share of the rows with a value that match `pattern`."""
         return self.patterns.get(pattern, 0) / self.present if self.present else 0.0
+
+
+def whole_digits(value: str) -> str:
+    """Return a number's text as whole digits, or nothing when it has a fraction or a sign."""
+    try:
+        number = Decimal(value)
+    except InvalidOperation:
+        return ""
+    if not number.is_finite() or number < 0 or number != number.to_integral_value():
+        return ""
+    return format(number.to_integral_value(), "f")
 
 
 def describe_columns(table: Table) -> tuple[ColumnStatistics, ...]:
@@ -210,7 +236,7 @@ def _sample_query(table: Table, column: Column) -> exp.Select:
         .group_by(_as_text(source))
     )
     value, size = build.column("value"), build.column("size")
-    if column.kind.is_ordered and column.kind not in _NUMBERS:
+    if column.kind.is_ordered and not column.kind.is_number:
         distinct = distinct.where(exp.false())  # nothing is learned from single dates
     chosen = build.order_nulls_last(
         build.select(value, size, source=build.subquery(distinct, "found")),

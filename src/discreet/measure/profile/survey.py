@@ -6,14 +6,12 @@ from collections.abc import Collection, Sequence
 from decimal import Decimal, InvalidOperation
 from typing import TYPE_CHECKING, Literal
 
-from discreet.engines.engine import Kind
 from discreet.measure.profile.vocabulary import is_id_name, list_words, split_words
 
 if TYPE_CHECKING:
     from discreet.measure.profile.statistics import ColumnStatistics
 
 
-_NUMBERS = (Kind.INTEGER, Kind.DECIMAL, Kind.REAL)
 _WEIGHTS = list_words(
     """
     weight weighting wght wgt wt poid gewicht gew gewichtung gewichtungsfaktor peso waga wagi gewichten
@@ -156,7 +154,7 @@ def _is_for_households(name: str) -> bool:
 
 def _may_be_weight(item: ColumnStatistics) -> bool:
     """Return whether a column has numbers, none of them negative, and is no id by its name."""
-    least = _read_number(item.minimum) if item.kind in _NUMBERS else None
+    least = _read_number(item.minimum) if item.kind.is_number else None
     return least is not None and least >= 0 and not is_id_name(item.name)
 
 

@@ -38,7 +38,6 @@ from discreet.sql import build
 _CODINGS = (Clip, TopCode, BottomCode, RoundNumbers)
 _NUMERIC = (*_CODINGS, Microaggregate, AddNoise)
 _RANDOM = (Pram, Swap, RankSwap, AddNoise)
-_NUMBERS = (Kind.INTEGER, Kind.DECIMAL, Kind.REAL)
 
 
 @dataclass(frozen=True)
@@ -131,7 +130,7 @@ def _check(step: Step, table: Table) -> None:
 
 def _describe_misfit(step: Step, column: Column) -> str | None:
     """Return in words what `step` needs and `column` has not."""
-    if isinstance(step, _NUMERIC) and column.kind not in _NUMBERS:
+    if isinstance(step, _NUMERIC) and not column.kind.is_number:
         return "numbers"
     if isinstance(step, RankSwap) and not column.kind.is_ordered:
         return "numbers, dates or times"
