@@ -86,7 +86,7 @@ def shown(path: Path, policy: str = POLICY) -> list[str]:
     return shown_before_paying(path, policy, QUESTIONS, ledger=":memory:")
 
 
-def rows_of(path: Path, schema: DeclaredSchema = DECLARED) -> list[dict[str, Any]]:
+def rows_of(path: Path | pd.DataFrame, schema: DeclaredSchema = DECLARED) -> list[dict[str, Any]]:
     opened = open_table(path, schema=schema)
     try:
         found = opened.engine.run(build.select(exp.Star(), source=opened.relation)).to_pylist()
@@ -268,3 +268,32 @@ def test_a_server_reads_lines_as_the_policy_declares_them() -> None:
     text = "tables: {people: {reading: {multiline: false}, columns: {age: {kind: integer, role: insensitive}}}}"
     table = parse_policy(text).tables["people"]
     assert not correct_schema(DeclaredSchema({}), table).is_multiline
+
+
+FRAME = """
+tables:
+  data:
+    unit: row
+    reading: {decimal: ",", missing: [N/A, "-"]}
+    columns:
+      age: {role: quasi-identifier, kind: integer, missing: ["999"]}
+      pay: {role: sensitive, kind: number, thousands: "."}
+      rate: {role: sensitive, kind: number}
+      sex: {role: quasi-identifier, kind: text, labels: {1: male, 2: female}}
+"""
+
+
+@pytest.mark.parametrize("column", ["age", "pay", "rate", "sex"])
+@pytest.mark.parametrize("odd", ["odd", "N/A", "1.234,5", True, None, 2.5, 999])
+def test_one_cell_of_a_pandas_frame_changes_no_cell_of_others(column: str, odd: object) -> None:
+    """One text makes a column of numbers one of objects: numbers must stay what they are."""
+    declared = declared_file(parse_policy(FRAME).tables["data"])
+    rows = [(999, 1.234, 0.5, 1), (1234, 1234.0, -1e-7, 2), (30, 1e16, 1.5, 1)]
+    frame = pd.DataFrame(rows, columns=list(declared.columns))
+    person = pd.DataFrame([{**frame.iloc[0].to_dict(), column: odd}]).astype({column: object})
+    mixed = pd.concat([frame, person], ignore_index=True)
+    assert rows_of(mixed, declared)[:3] == rows_of(frame, declared)
+    assert rows_of(frame, declared)[:2] == [
+        {"age": None, "pay": 1.234, "rate": 0.5, "sex": "male"},
+        {"age": 1234, "pay": 1234.0, "rate": -1e-7, "sex": "female"},
+    ]

@@ -280,3 +280,14 @@ def test_a_sheet_with_words_for_missing_numbers_has_numbers(tmp_path: Path) -> N
     }
     again = rows_of(open_table(tmp_path / "t.xlsx", schema=opened.schema))
     assert rows_of(opened) == again
+
+
+@pytest.mark.parametrize(
+    "cells", [("1.5", "inf", "-"), ("2", "NaN", "NA"), ("-Infinity", "?", "7")]
+)
+def test_nan_and_infinity_are_numbers_beside_words_for_missing_values(
+    tmp_path: Path, cells: tuple[str, ...]
+) -> None:
+    kind, values, _ = column(tmp_path, *cells)
+    assert kind == "real"
+    assert values.count(None) == 1

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
+from functools import partial
+from numbers import Number
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -14,6 +16,7 @@ from discreet.engines.declared_schema import TYPES, cast_declared, declared_kind
 from discreet.engines.engine import DeclaredColumn, DeclaredSchema, Kind, Table
 from discreet.engines.names import refuse_duplicates
 from discreet.errors import EmptySource, UnreadableSource, WrongUsage
+from discreet.policy.text_format import CellFormat
 from discreet.sql import build
 
 if TYPE_CHECKING:
@@ -87,7 +90,8 @@ def _open_declared(frame: Any, schema: DeclaredSchema, *, engine: DuckDB) -> Tab
     for name, one in schema.named(names).items():
         # Undeclared columns cannot be queried; numbers among them are those that the frame holds.
         is_declared = name in schema.columns
-        if _is_number(plain.dtypes[name], one.kind if is_declared else Kind.REAL):
+        is_number = _is_number(plain.dtypes[name], one.kind if is_declared else Kind.REAL)
+        if is_number and not _has_missing_numbers(one.written):
             cell = build.column(name)
             numbers[name] = (
                 exp.TryCast(this=cell, to=_duckdb_type(one.kind)) if is_declared else cell
@@ -97,7 +101,9 @@ def _open_declared(frame: Any, schema: DeclaredSchema, *, engine: DuckDB) -> Tab
             text = exp.TryCast(this=build.column(name), to=exp.DataType.build("TEXT"))
             numbers[name] = cast_declared(text, one) if is_declared else text
         else:
-            cells = plain[name].astype(object).map(_cell_text, na_action="ignore")
+            is_numeric = one.kind in (Kind.INTEGER, Kind.REAL)
+            write = partial(_cell_text, decimal=one.written.decimal if is_numeric else None)
+            cells = plain[name].astype(object).map(write, na_action="ignore")
             plain[name] = cells.astype("string")
     opened = open_frame(plain, engine=engine)
     wanted = [
@@ -124,16 +130,28 @@ def _is_number(dtype: Any, kind: Kind) -> bool:
     )
 
 
+def _has_missing_numbers(written: CellFormat) -> bool:
+    """Whether a number may stand for a missing value, so that numbers must be compared with such words."""
+    return any(
+        any(map(str.isdigit, word)) or "inf" in word.lower() for word in written.missing or ()
+    )
+
+
 def _duckdb_type(kind: Kind) -> exp.DataType:
     return exp.DataType.build(TYPES[kind], dialect="duckdb")
 
 
-def _cell_text(value: object) -> str:
-    """Return a cell as text, independent of whether its column became integer, real or object."""
+def _cell_text(value: object, *, decimal: str | None = None) -> str:
+    """Return a cell as text, independent of whether its column became integer, real or object.
+
+    A number is written with the decimal mark of the column, so that it is read as the number that it is.
+    """
+    if type(value).__name__ in ("bool", "bool_"):
+        return str(value).lower()
     if isinstance(value, float) and value.is_integer() and abs(value) < 2**63:
         value = int(value)
-    elif type(value).__name__ in ("bool", "bool_"):
-        return str(value).lower()
+    if decimal is not None and isinstance(value, Number):
+        return str(value).replace(".", decimal)
     return str(value).encode("utf-8", errors="replace").decode("utf-8")
 
 

@@ -88,6 +88,7 @@ _SIGN = "|".join(
     sorted((sign.replace("$", r"\$").replace(".", r"\.") for sign in SIGNS), key=len)[::-1]
 )
 _SIGNED = rf"[+-]?[{BLANKS}]*({_SIGN})[{BLANKS}]*[+-]?[\d.,].*|.*\d[{BLANKS}]*({_SIGN})"
+_DIGITS = r"(?s).*\d.*|[+-]?(?i:nan|inf|infinity)"
 _WORDS = CellFormat(missing=MISSING_WORDS)
 _WHOLE_NUMBERS = TypeGuess("BIGINT")
 _PLAIN_NUMBERS = tuple(guess for guess in GUESSES if guess.type in ("BIGINT", "DOUBLE", "BOOLEAN"))
@@ -187,7 +188,7 @@ def store_typed(
 
 
 def _without_words(raw: exp.Table, names: Sequence[str], *, engine: DuckDB) -> list[str]:
-    """Return the columns in whose first rows every value has a digit, is a boolean, or is missing.
+    """Return the columns in whose first rows every value has a digit, is nan, infinite, boolean or missing.
 
     No other column can have a form that holds for all of its values, and most texts are such columns.
     """
@@ -196,7 +197,7 @@ def _without_words(raw: exp.Table, names: Sequence[str], *, engine: DuckDB) -> l
         value = present_cell(build.column(name), _WORDS)
         boolean = exp.TryCast(this=value.copy(), to=exp.DataType.build("BOOLEAN"))
         has_form = exp.Or(
-            this=matches_pattern(value, r"(?s).*\d.*"), expression=build.is_null(boolean).not_()
+            this=matches_pattern(value, _DIGITS), expression=build.is_null(boolean).not_()
         )
         return [_holds_everywhere(_value_if(build.is_null(value).not_(), has_form))]
 

@@ -56,12 +56,13 @@ def make_rows(count):
 
 
 def run(rows, allowance, settings):
+    columns = rows.shape[1]
     return fit_model(
-        ArrayCounter(rows, SIZES),
-        SIZES,
-        ORDERED,
+        ArrayCounter(rows, SIZES[:columns]),
+        SIZES[:columns],
+        ORDERED[:columns],
         allowance,
-        target=3,
+        target=columns - 1,
         settings=settings,
         chance=np.random.default_rng(9),
     )
@@ -89,3 +90,15 @@ def test_a_model_that_says_little_is_fitted_when_nothing_is_worth_its_noise():
     assert drawn.shape == (50, 4)
     assert (drawn >= 0).all()
     assert (drawn < SIZES).all()
+
+
+@pytest.mark.parametrize("settings", [FULL, FAST], ids=["full", "fast"])
+@pytest.mark.parametrize("count", [0, 500], ids=["no rows", "many rows"])
+def test_a_table_of_one_column_is_fitted_with_all_of_the_budget(settings, count):
+    rows = make_rows(count)[:, :1]
+    recorded = RecordedBudget(RHO)
+    model = run(rows, recorded, settings)
+    assert set(model.sample(50, np.random.default_rng(1)).ravel()) <= set(range(SIZES[0]))
+    replayed = ReplayedBudget(RHO, recorded.kept)
+    run(np.vstack([rows, [[3]]]), replayed, settings)
+    assert RHO * Fraction(99, 100) < replayed.cost <= RHO

@@ -196,8 +196,11 @@ def fit_model(
     """
     for_columns, for_scores, for_marginals = divide_budget(allowance.left, settings.shares)
     exact = counter.count([(place,) for place in range(len(sizes))], None)
-    looks = [_look_at_columns(exact, sizes, allowance, for_columns)]
+    is_alone = len(sizes) == 1
+    looks = [_look_at_columns(exact, sizes, allowance, allowance.left if is_alone else for_columns)]
     columns = _combine_looks(looks, ordered, settings.caps)
+    if is_alone:  # and stands with no other in a marginal
+        return _Rounds(counter, columns, allowance, target, settings, chance).finish()
     if columns.expected_error > _NOISY:
         settings = replace(settings, rounds=1, penalty=_CAUTIOUS, has_triples=False)
         more, for_scores, for_marginals = divide_budget(allowance.left, _NOISY_SHARES)
