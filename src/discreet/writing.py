@@ -5,7 +5,10 @@ from __future__ import annotations
 import os
 import secrets
 import shlex
+import shutil
 import stat
+import tempfile
+import weakref
 from collections.abc import Generator, Iterable, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -24,6 +27,31 @@ def private_files() -> Generator[None]:
         yield
     finally:
         os.umask(before)
+
+
+class TemporaryFolder:
+    """A private folder that is deleted with its owner, at the latest when the program ends.
+
+    Guarantee: a signal at any moment leaves no folder behind, for what deletes it is there before it is.
+    `tempfile.TemporaryDirectory` makes the folder first.
+
+    >>> folder = TemporaryFolder()
+    >>> Path(folder.name).is_dir()
+    True
+    >>> folder.cleanup()
+    >>> Path(folder.name).exists()
+    False
+    """
+
+    def __init__(self) -> None:
+        path = Path(tempfile.gettempdir(), f"discreet-{secrets.token_hex(8)}")
+        self.name = str(path)
+        self._delete = weakref.finalize(self, shutil.rmtree, path, ignore_errors=True)
+        path.mkdir(mode=0o700)
+
+    def cleanup(self) -> None:
+        """Delete the folder and what is in it."""
+        self._delete()
 
 
 def make_private_folder(folder: Path) -> None:

@@ -6,7 +6,6 @@ import contextlib
 import errno
 import os
 import re
-import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Self, TypeVar
@@ -26,6 +25,7 @@ from discreet.engines.render import byte_order, drop_table, drop_view, render_sq
 from discreet.errors import EngineFailed, OutputRefused, WrongUsage
 from discreet.sql import build
 from discreet.sql.types import FROM_DUCKDB
+from discreet.writing import TemporaryFolder
 
 Answer = TypeVar("Answer")
 
@@ -174,7 +174,7 @@ class DuckDB:
         # fails: not for questions.
         self._looks_at_rows = looks_at_rows
         # Spilled data are cell values: only its owner can read the folder, which is deleted.
-        self._folder = tempfile.TemporaryDirectory(prefix="discreet-", ignore_cleanup_errors=True)
+        self._folder = TemporaryFolder()
         self._registered: dict[str, object] = {}
         self._count = 0
         self.attached: dict[str, str] = {}  # database files by path

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import secrets
-import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,6 +22,7 @@ from discreet.engines.duckdb.writers import CommitClock, WriterQueue, fold_name_
 from discreet.engines.engine import ArrowReader
 from discreet.errors import StoreFailed, WrongUsage
 from discreet.sql import build
+from discreet.writing import TemporaryFolder
 
 CATALOG = "guarded"  # DuckDB's name of the served file
 WRITE_TIMEOUT = 30.0  # seconds that a writer waits for another one
@@ -87,7 +87,7 @@ class ServedDuckDB:
         self._path = path
         self.seals_spill = seals_spill or key is not None or path is None
         self._patience, self._limits = patience, limits
-        self._spill = tempfile.TemporaryDirectory(prefix="discreet-", ignore_cleanup_errors=True)
+        self._spill = TemporaryFolder()
         self._turn, self._commits = WriterQueue(), CommitClock()
         shares = {"memory_limit": limits.memory, "threads": limits.threads}
         settings: dict[str, Any] = {

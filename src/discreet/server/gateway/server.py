@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 import threading
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack, closing, suppress
@@ -27,6 +26,7 @@ from discreet.server.gateway.vault import SessionVault
 from discreet.server.store_heads import ServerStores
 from discreet.server.suspension import refuse_suspended
 from discreet.stores.timelines import FILE, TIMELINES
+from discreet.writing import TemporaryFolder
 
 
 class Server:
@@ -50,7 +50,7 @@ class Server:
         self.health_monitor = HealthMonitor(self.control, self.ledger, self.journal, database)
         self._lock = threading.Lock()
         self._sessions: dict[str, GatewaySession] = {}
-        self._scratch = tempfile.TemporaryDirectory(prefix="discreet-", ignore_cleanup_errors=True)
+        self._scratch = TemporaryFolder()
         limits = self.settings.limits
         self.context = ServerContext(
             settings=self.settings,
