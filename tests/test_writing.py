@@ -27,7 +27,9 @@ def test_a_stop_right_after_a_folder_was_made_leaves_none(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_temporary_folder_is_for_its_owner_only(tmp_path, monkeypatch: pytest.MonkeyPatch):
+def test_a_temporary_folder_is_for_its_owner_only(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     folder = TemporaryFolder()
     assert Path(folder.name).stat().st_mode & 0o777 == 0o700
