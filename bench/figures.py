@@ -61,7 +61,8 @@ RECIPES = {
     "detection": "bench.detection:measure_roles",
     "detection-tables": "bench.detection:measure_sets",
     "detection-classes": "bench.detection:measure_classes",
-    "text-recall": "bench.text_recall:measure_recall",
+    "text-recall": "bench.text_recall:measure_second",
+    "text-recall-third": "bench.text_recall:measure_third",
 }
 
 

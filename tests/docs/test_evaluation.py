@@ -17,7 +17,8 @@ from bench.detection import (
     score_roles,
 )
 from bench.figures import ROOT
-from bench.text_recall import LANGUAGES, Scanned, Span, summarize
+from bench.labelled_texts import FILLED, parse_marks, read_texts
+from bench.text_recall import CLASSES, EITHER, LANGUAGES, Scanned, Span, summarize
 
 TABLES = sorted((ROOT / LABELS).glob("*.yaml"))
 SLOTS = re.compile(r"\{\w+\}")
@@ -57,6 +58,47 @@ def test_a_quarter_of_the_templates_has_no_identifier(language):
     plain = [line for line in templates if not SLOTS.search(line)]
     assert len(templates) >= 60
     assert len(plain) >= len(templates) / 4
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_labels_of_the_third_set_are_whole_words_that_do_not_overlap(language):
+    for one in read_texts(language):
+        ends = [0, *(end for _, end, _ in one.spans)]
+        assert not set(one.text) & set("[]{}\\"), one.text
+        for (start, end, category), previous in zip(one.spans, ends, strict=False):
+            assert category in {*CLASSES, EITHER}
+            assert previous <= start < end
+            assert one.text[start:end] == one.text[start:end].strip()
+            assert not one.text[start - 1 : start].isalnum(), one.text
+            assert not one.text[end : end + 1].isalnum(), one.text
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_a_third_of_the_third_set_is_written_by_hand_and_the_rest_has_sixty_frames(language):
+    texts = list(read_texts(language))
+    filled = [one for one in texts if one.is_filled]
+    assert len({one.text for one in texts}) == len(texts) >= 150
+    assert len(filled) <= len(texts) * 2 / 3
+    assert len(filled) >= 60 * FILLED
+    assert {category for one in texts for *_, category in one.spans} == {*CLASSES, EITHER}
+
+
+def test_the_third_set_is_the_same_each_time():
+    assert list(read_texts("es")) == list(read_texts("es"))
+
+
+def test_a_mark_becomes_a_span_and_a_written_end_of_line_an_end_of_line():
+    assert parse_marks("Hi,\\n[n Li Na]!") == ("Hi,\nLi Na!", ((4, 9, "name"),))
+
+
+def test_what_may_be_found_or_not_counts_neither_way():
+    there = (Span(0, 6, EITHER), Span(7, 11, "name"))
+    both = Scanned("de", "Ostern Anna kam", there, (Span(0, 6, "date"), Span(7, 11, "name")))
+    neither = Scanned("de", "Ostern Anna kam", there, (Span(12, 15, "name"),))
+    scores = summarize([both, neither])
+    assert scores["date"]["found"] == 0
+    assert scores["name"] == {"labels": 2, "found": 2, "recall": 1 / 2, "precision": 1 / 2}
+    assert scores["all"]["labels"] == 2
 
 
 def test_either_of_two_roles_is_right_and_counts_for_the_one_that_was_given():
