@@ -129,22 +129,38 @@ def _parse_hashes(column: Any) -> Array:
 def _query(relation: exp.Table, columns: Sequence[Column], key: str) -> exp.Select:
     """Return the query of each row's hashes: cells as they stand, and by the names of their columns.
 
-    So that neither another header nor another order of columns makes another table of it.
+    So that neither another header nor another order of columns makes another table of it. A cell is read
+    in one query, put into its form in a second and hashed in a third: each refers to it many times.
     """
-    orders = [list(columns), sorted(columns, key=lambda column: column.name.casefold())]
-    distinct = orders if orders[0] != orders[1] else orders[:1]
+    names = [f"discreet_cell_{place}" for place in range(len(columns))]
+    cells = [build.alias_as(_read_cell(c), n) for c, n in zip(columns, names, strict=True)]
+    plain = [
+        build.alias_as(
+            exp.Coalesce(
+                this=_plain_text(build.column(name), column.kind), expressions=[build.text("")]
+            ),
+            name,
+        )
+        for column, name in zip(columns, names, strict=True)
+    ]
+    read = build.subquery(build.select(*cells, source=relation.copy()), "discreet_cells")
+    orders = [columns, sorted(columns, key=lambda column: column.name.casefold())]
+    places = {column.name: name for column, name in zip(columns, names, strict=True)}
+    ordered = [[places[column.name] for column in order] for order in orders]
     wanted = [
         build.alias_as(_hash_row(order, key), f"discreet_hash_{number}")
-        for number, order in enumerate(distinct)
+        for number, order in enumerate(ordered if ordered[0] != ordered[1] else ordered[:1])
     ]
-    return build.select(*wanted, source=relation.copy())
+    return build.select(
+        *wanted, source=build.subquery(build.select(*plain, source=read), "discreet_texts")
+    )
 
 
-def _hash_row(columns: Sequence[Column], key: str) -> exp.Expr:
+def _hash_row(names: Sequence[str], key: str) -> exp.Expr:
     """Return the hash of the cells that hold anything: a field that one record has changes no other."""
     joined: exp.Expr = build.text(key)
-    for column in columns:
-        cell = exp.Coalesce(this=_plain_text(column), expressions=[build.text("")])
+    for name in names:
+        cell = build.column(name)
         is_empty = exp.EQ(this=cell.copy(), expression=build.text(""))
         held = _concatenate_texts(build.text("\x1f"), cell)
         joined = _concatenate_texts(
@@ -154,33 +170,40 @@ def _hash_row(columns: Sequence[Column], key: str) -> exp.Expr:
     return _first_characters(exp.MD5(this=joined), _DIGITS)
 
 
-def _plain_text(column: Column) -> exp.Expr:
-    """Return a cell as a text that is the same in every format: 12, 12.0 and '12 ' are one."""
+def _read_cell(column: Column) -> exp.Expr:
+    """Return a cell as its text, unless it is a boolean or a real."""
     cell = build.column(column.name)
-    text = exp.cast(cell.copy(), exp.DataType.Type.TEXT)
-    if column.kind is Kind.BOOLEAN:
+    if column.kind in (Kind.BOOLEAN, Kind.DECIMAL, Kind.REAL):
+        return cell
+    text = exp.cast(cell, exp.DataType.Type.TEXT)
+    if column.kind in (Kind.INTEGER, Kind.DATE, Kind.TIMESTAMP):
+        return text
+    return exp.Lower(this=exp.Trim(this=text))
+
+
+def _plain_text(cell: exp.Column, kind: Kind) -> exp.Expr:
+    """Return a cell as a text that is the same in every format: 12, 12.0 and '12 ' are one."""
+    if kind is Kind.BOOLEAN:
         return exp.Case(
             ifs=[
                 exp.If(this=cell.copy(), true=build.text("true")),
                 exp.If(this=exp.Not(this=cell.copy()), true=build.text("false")),
             ]
         )
-    if column.kind is Kind.INTEGER:
-        return text
-    if column.kind in (Kind.DECIMAL, Kind.REAL):
+    if kind in (Kind.DECIMAL, Kind.REAL):
         # Engines write large reals, infinity and NaN in different ways.
         far: exp.Expr = build.text("far")
-        if column.kind is Kind.DECIMAL:
+        if kind is Kind.DECIMAL:
+            text = exp.cast(cell.copy(), exp.DataType.Type.TEXT)
             is_far = _matches_pattern(text, _FAR_NUMBER)
             far = exp.Case(ifs=[exp.If(this=is_far, true=far)], default=text.copy())
         return _number_text(
             exp.cast(cell.copy(), exp.DataType.Type.DOUBLE), _unless_null(far, cell)
         )
-    if column.kind in (Kind.DATE, Kind.TIMESTAMP):
-        day, clock = _iso_day(text), _take_characters(text.copy(), 11, 9)
+    if kind in (Kind.DATE, Kind.TIMESTAMP):
+        day, clock = _iso_day(cell), _take_characters(cell, 11, 9)
         return _without_midnight(_concatenate_texts(day, clock))
-    trimmed = exp.Lower(this=exp.Trim(this=text))
-    return _text_form(trimmed) if column.kind is Kind.TEXT else trimmed
+    return _text_form(cell) if kind is Kind.TEXT else cell
 
 
 def _text_form(text: exp.Expr) -> exp.Expr:
