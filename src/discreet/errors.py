@@ -259,6 +259,16 @@ class NoBounds(QuestionRefused):
     code = "no-bounds"
 
 
+class UndeclaredDomain(QuestionRefused):
+    """The policy does not declare the values or bounds of columns that are to be synthesized."""
+
+    code = "undeclared-domain"
+
+    def __init__(self, message: str, *, columns: Sequence[str] = ()) -> None:
+        super().__init__(message)
+        self.columns = tuple(columns)
+
+
 class BudgetExceeded(DiscreetError):
     """The question costs more than is left; nothing was read and nothing was spent."""
 

@@ -1,0 +1,457 @@
+"""What a synthetic table may hold, from the policy and the schema alone: codes, surrogates, rules.
+
+No function here sees a row. Values and bounds are those that the policy declares, or those that were
+found privately and paid for.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from decimal import Decimal
+from typing import Any, Literal
+
+import numpy as np
+import pyarrow as pa
+from numpy.random import Generator
+from numpy.typing import NDArray
+from sqlglot import exp
+
+from discreet.arrow import ArrowArray, pc
+from discreet.engines.declared_schema import KIND_NAMES
+from discreet.engines.engine import Column, Kind
+from discreet.errors import InvalidHierarchy, UndeclaredDomain
+from discreet.policy.domain import declared_bounds, declared_values
+from discreet.policy.hierarchies.intervals import Cuts, Intervals
+from discreet.policy.hierarchy import Hierarchy, codes, listed_domain
+from discreet.policy.model import ColumnPolicy, ColumnRole, TablePolicy
+from discreet.release.synthesize.binned_range import (
+    BinnedRange,
+    bin_dates,
+    bin_real_numbers,
+    bin_times,
+    bin_timestamps,
+    bin_whole_numbers,
+)
+from discreet.release.synthesize.junction_tree import Codes
+from discreet.release.synthesize.listed_values import ListedValues, read_listed_values
+from discreet.release.synthesize.surrogates import (
+    SurrogateColumn,
+    choose_surrogate,
+    is_free_text,
+)
+
+_DECIMAL = re.compile(r"(?:decimal|numeric)\((\d+), ?(\d+)\)", re.IGNORECASE)
+_MOST_EDGES = 200  # of a hierarchy; more intervals than that are laid out anew
+_ZONED = ("TIMESTAMP WITH TIME ZONE", "TIMESTAMPTZ", "TIMESTAMP_TZ")
+Need = Literal["values", "bounds"]
+
+
+@dataclass(frozen=True)
+class CodedColumn:
+    """A synthesized column: codes from 0 to `size` - 1, the last of which means that there is no value.
+
+    Attributes:
+        name: The column.
+        kind: What its values are.
+        coding: Which values have which code.
+        levels: Coarser codes of each code, coarse to fine, from the column's hierarchy. They nest.
+    """
+
+    name: str
+    kind: Kind
+    coding: ListedValues | BinnedRange
+    levels: tuple[Codes, ...] = field(default=(), compare=False)
+
+    @property
+    def size(self) -> int:
+        """How many codes there are."""
+        return self.coding.size + 1
+
+    @property
+    def missing(self) -> int:
+        """The code of a missing value."""
+        return self.coding.size
+
+    @property
+    def is_ordered(self) -> bool:
+        """Whether neighboring codes are neighbors on a scale."""
+        return self.coding.is_ordered
+
+    @property
+    def lookup(self) -> Any | None:
+        """A table of `value` and `code` that may be joined instead of `code`; None where it is no quicker.
+
+        Cells are joined as text by their bytes; those that find no value have the code `missing`.
+        """
+        return (
+            self.coding.lookup
+            if isinstance(self.coding, ListedValues) and not self.coding.has_other
+            else None
+        )
+
+    def code(self, cell: exp.Expr) -> exp.Expr:
+        """Return the code of a cell as a whole number; it is never NULL and never fails.
+
+        Numbers, dates and times beyond the bounds count as the bound, texts that are not listed as missing.
+        """
+        return exp.cast(self.coding.code(cell, missing=self.missing), exp.DataType.Type.INT)
+
+    def encode(self, values: ArrowArray) -> NDArray[np.int32]:
+        """Return the codes of values that are not on an engine."""
+        return self.coding.encode(values, missing=self.missing)
+
+    def decode(self, codes: NDArray[np.integer[Any]], chance: Generator) -> ArrowArray:
+        """Return a value for each code: drawn evenly from its bin, and missing for the last code."""
+        codes = np.asarray(codes)
+        is_missing = codes == self.missing
+        drawn = self.coding.decode(np.where(is_missing, 0, codes), chance)
+        found = pc.if_else(pa.array(is_missing), pa.scalar(None, drawn.type), drawn)
+        return found.cast(self.arrow_type)
+
+    @property
+    def arrow_type(self) -> Any:
+        """The type of the synthetic column."""
+        return _arrow_type(self.kind, self.coding.type_name)
+
+    def to_content(self) -> dict[str, Any]:
+        """Return all of it in plain values; every one of them is public."""
+        return {
+            "name": self.name,
+            "kind": self.kind.value,
+            "type": self.coding.type_name,
+            **self.coding.to_content(),
+            "levels": [one.tolist() for one in self.levels],
+        }
+
+    @staticmethod
+    def from_content(content: Mapping[str, Any]) -> CodedColumn:
+        """Return what `to_content` wrote; raises `ValueError`, `KeyError` or `TypeError` for anything else."""
+        kind, type_name = Kind(content["kind"]), str(content["type"])
+        made = ListedValues if "values" in content else BinnedRange
+        coding = made.from_content(dict(content), kind, type_name)
+        levels = tuple(np.array(one, np.intp) for one in content["levels"])
+        if any(len(one) != coding.size + 1 or one.min() < 0 for one in levels):
+            raise ValueError("a level does not give each code a coarser one")
+        return CodedColumn(str(content["name"]), kind, coding, levels)
+
+
+@dataclass(frozen=True)
+class TableDomain:
+    """What a synthetic table may hold.
+
+    Attributes:
+        columns: The synthesized columns.
+        surrogates: The columns whose cells are made up.
+        order: The names of all columns of the output, in the source's order.
+    """
+
+    columns: tuple[CodedColumn, ...]
+    surrogates: tuple[SurrogateColumn, ...]
+    order: tuple[str, ...]
+
+    def place(self, name: str) -> int | None:
+        """Return the place of a synthesized column, None if there is no such one."""
+        return next((i for i, one in enumerate(self.columns) if one.name == name), None)
+
+    def to_content(self) -> dict[str, Any]:
+        """Return all of it in plain values; every one of them is public."""
+        return {
+            "columns": [one.to_content() for one in self.columns],
+            "surrogates": [one.to_content() for one in self.surrogates],
+            "order": list(self.order),
+        }
+
+    @staticmethod
+    def from_content(content: Mapping[str, Any]) -> TableDomain:
+        """Return what `to_content` wrote; raises `ValueError`, `KeyError` or `TypeError` for anything else."""
+        columns = tuple(CodedColumn.from_content(one) for one in content["columns"])
+        surrogates = tuple(SurrogateColumn.from_content(one) for one in content["surrogates"])
+        order = tuple(str(name) for name in content["order"])
+        if sorted(order) != sorted(one.name for one in (*columns, *surrogates)):
+            raise ValueError("the order does not list each column once")
+        return TableDomain(columns, surrogates, order)
+
+
+@dataclass(frozen=True)
+class FoundDomain:
+    """The values or bounds of a column that were found privately and paid for.
+
+    Attributes:
+        values: Values that enough people have; all others share a code.
+        bounds: The smallest and the largest value: two numbers, dates or timestamps.
+    """
+
+    values: tuple[str, ...] | None = None
+    bounds: tuple[Any, Any] | None = None
+
+
+@dataclass(frozen=True)
+class UndeclaredColumn:
+    """A column whose domain the policy does not declare: what would have to be found, and why."""
+
+    column: Column
+    need: Need
+    remedy: str
+
+
+def table_domain(
+    policy: TablePolicy,
+    columns: Sequence[Column],
+    *,
+    found: Mapping[str, FoundDomain] | None = None,
+) -> TableDomain:
+    """Return what a synthetic table may hold.
+
+    Identifiers, households, foreign keys and free text get surrogates. A weight is synthesized where it
+    has bounds, and left out otherwise. Columns that the policy does not list, or leaves out of releases,
+    are left out.
+
+    Args:
+        policy: What is declared of the table.
+        columns: The columns of the source, as its schema or the policy declares them.
+        found: Values and bounds that were found privately, by column.
+
+    Raises:
+        UndeclaredDomain: The values or bounds of some columns are not declared; all are named.
+
+    >>> from discreet.policy import parse_policy
+    >>> text = "tables: {people: {columns: {age: {role: sensitive, bounds: [0, 120]}}}}"
+    >>> domain = table_domain(parse_policy(text).tables["people"], [Column("age", Kind.INTEGER)])
+    >>> domain.columns[0].size
+    122
+    """
+    known = found or {}
+    coded: list[CodedColumn] = []
+    surrogates: list[SurrogateColumn] = []
+    undeclared: list[UndeclaredColumn] = []
+    order: list[str] = []
+    for column, said in _published_columns(policy, columns):
+        planned = _as_declared(column, said)
+        if _is_made_up(planned, said, policy):
+            references = said.references if said else None
+            is_unit = column.name == policy.unit
+            surrogates.append(choose_surrogate(planned, is_unit=is_unit, references=references))
+        elif said is not None:
+            made = _code_column(planned, said, known.get(column.name))
+            if isinstance(made, UndeclaredColumn):
+                if said.role is not ColumnRole.WEIGHT:
+                    undeclared.append(made)
+                continue
+            coded.append(made)
+        order.append(column.name)
+    if undeclared:
+        raise _undeclared_error(policy.name, undeclared)
+    return TableDomain(tuple(coded), tuple(surrogates), tuple(order))
+
+
+def undeclared_columns(
+    policy: TablePolicy, columns: Sequence[Column]
+) -> tuple[UndeclaredColumn, ...]:
+    """Return the columns whose values or bounds would have to be found privately."""
+    tried = [
+        _code_column(_as_declared(column, said), said, None)
+        for column, said in _published_columns(policy, columns)
+        if said is not None
+        and said.role is not ColumnRole.WEIGHT
+        and not _is_made_up(_as_declared(column, said), said, policy)
+    ]
+    return tuple(one for one in tried if isinstance(one, UndeclaredColumn))
+
+
+def _published_columns(
+    policy: TablePolicy, columns: Iterable[Column]
+) -> Iterable[tuple[Column, ColumnPolicy | None]]:
+    for column in columns:
+        said = policy.column(column.name)
+        is_listed = said is not None or column.name == policy.unit
+        if is_listed and column.name not in policy.release.leave_out:
+            yield column, said
+
+
+def _as_declared(column: Column, said: ColumnPolicy | None) -> Column:
+    """Return a column with the kind that questions plan it with: whole numbers may be declared as reals."""
+    is_number = said is not None and said.kind == KIND_NAMES[Kind.REAL]
+    is_real = is_number and column.kind is Kind.INTEGER
+    return Column(column.name, Kind.REAL, "") if is_real else column
+
+
+def _is_made_up(column: Column, said: ColumnPolicy | None, policy: TablePolicy) -> bool:
+    if said is None or column.name == policy.unit or said.role.names_people:
+        return True
+    is_open = declared_values(said) is None and said.hierarchy is None
+    return is_open and (said.references is not None or is_free_text(column))
+
+
+def _code_column(
+    column: Column, said: ColumnPolicy, found: FoundDomain | None
+) -> CodedColumn | UndeclaredColumn:
+    """Return how a column is coded, or what is missing for it."""
+    values = _listed_texts(said)
+    if values is not None:
+        listed = read_listed_values(values, _kind_of_values(column), column.type)
+        if listed is None:
+            kind = KIND_NAMES.get(column.kind, column.kind.value)
+            return UndeclaredColumn(
+                column,
+                "values",
+                f"some of its `values` are no {kind}, or the same one; correct them",
+            )
+        return _with_levels(column, listed, said.hierarchy)
+    coding = _public_coding(column) or _bounded_coding(column, said, found)
+    if coding is not None:
+        return _with_levels(column, coding, said.hierarchy)
+    if found is not None and found.values is not None and column.kind in (Kind.TEXT, Kind.OTHER):
+        listed = read_listed_values(found.values, Kind.TEXT, column.type)
+        if listed is not None:
+            return CodedColumn(column.name, Kind.TEXT, replace(listed, has_other=True))
+    return UndeclaredColumn(column, *_find_remedy(column, said))
+
+
+def _listed_texts(said: ColumnPolicy) -> tuple[str, ...] | None:
+    values = declared_values(said)
+    if values is not None:
+        return values
+    if said.hierarchy is not None:
+        listed = listed_domain(said.hierarchy)
+        if listed is not None:
+            return tuple(listed.to_pylist())
+    labels = tuple(dict.fromkeys(label for _, label in said.written.labels))
+    return labels or None
+
+
+def _kind_of_values(column: Column) -> Kind:
+    return Kind.TEXT if column.kind is Kind.OTHER else column.kind
+
+
+def _public_coding(column: Column) -> ListedValues | BinnedRange | None:
+    """Return the codes of kinds whose values are known to all."""
+    if column.kind is Kind.BOOLEAN:
+        return ListedValues(Kind.BOOLEAN, (False, True), type_name=column.type)
+    return bin_times(column.type) if column.kind is Kind.TIME else None
+
+
+def _bounded_coding(
+    column: Column, said: ColumnPolicy, found: FoundDomain | None
+) -> BinnedRange | None:
+    low, high = _choose_bounds(column, said, found) or (None, None)
+    if low is None or high is None:
+        return None
+    if column.kind is Kind.DATE:
+        return bin_dates(low, high, column.type)
+    if column.kind is Kind.TIMESTAMP:
+        return bin_timestamps(low, high, column.type)
+    edges = _hierarchy_edges(said.hierarchy, low, high)
+    if column.kind is Kind.INTEGER:
+        return bin_whole_numbers(low, high, edges=edges, type_name=column.type)
+    scale = _DECIMAL.fullmatch(column.type)
+    digits = int(scale[2]) if scale else max(_decimals_of(low), _decimals_of(high))
+    return bin_real_numbers(
+        low, high, kind=column.kind, digits=digits, edges=edges, type_name=column.type
+    )
+
+
+def _choose_bounds(
+    column: Column, said: ColumnPolicy, found: FoundDomain | None
+) -> tuple[Any, Any] | None:
+    """Return declared bounds, or those that were found."""
+    if column.kind.is_number:
+        bounds = declared_bounds(said)
+        if bounds is None and isinstance(said.hierarchy, Cuts):
+            cuts = said.hierarchy.levels[0]
+            bounds = cuts[0], cuts[-1]
+        if bounds is None and found is not None and found.bounds is not None:
+            low, high = found.bounds
+            bounds = Decimal(str(low)), Decimal(str(high))
+        return bounds
+    return None
+
+
+def _decimals_of(number: Decimal) -> int:
+    exponent = number.as_tuple().exponent
+    return max(0, -exponent) if isinstance(exponent, int) else 0
+
+
+def _hierarchy_edges(hierarchy: Hierarchy | None, low: Decimal, high: Decimal) -> list[Decimal]:
+    """Return where the finest intervals of a hierarchy begin, so that bins lie within them."""
+    if isinstance(hierarchy, Cuts):
+        return list(hierarchy.levels[0])
+    if not isinstance(hierarchy, Intervals):
+        return []
+    step, origin = hierarchy.steps[0], hierarchy.origin
+    if (high - low) / step > _MOST_EDGES:
+        return []
+    first = ((low - origin) / step).to_integral_value("ROUND_FLOOR")
+    count = int((high - low) / step) + 2
+    return [origin + (first + place) * step for place in range(count)]
+
+
+def _with_levels(
+    column: Column, coding: ListedValues | BinnedRange, hierarchy: Hierarchy | None
+) -> CodedColumn:
+    kind = coding.kind
+    if hierarchy is None:
+        return CodedColumn(column.name, kind, coding)
+    firsts, lasts = coding.representatives()
+    count = coding.size
+    try:
+        both = codes(hierarchy, pa.concat_arrays([firsts, lasts]))
+    except InvalidHierarchy:
+        if isinstance(coding, ListedValues):
+            raise
+        return CodedColumn(column.name, kind, coding)  # a rule that does not cover the bounds
+    levels: list[Codes] = []
+    for level in reversed(both[1:-1]):
+        # A bin that lies in two intervals has no one coarser code.
+        if (level[:count] != level[count:]).any():
+            continue
+        _, groups = np.unique(level[:count], return_inverse=True)
+        size = int(groups.max()) + 1
+        if 1 < size < count:
+            levels.append(np.append(groups, size).astype(np.intp))
+    return CodedColumn(column.name, kind, coding, tuple(levels))
+
+
+def _find_remedy(column: Column, said: ColumnPolicy) -> tuple[Need, str]:
+    if column.kind.is_number:
+        if "bounds" in said.drafted:
+            return "bounds", "its `bounds` are `drafted`; change the word to `public` if they are"
+        return "bounds", "write `bounds: [lowest, highest]`, or `values: […]`"
+    if column.kind in (Kind.DATE, Kind.TIMESTAMP):
+        return "bounds", "write `bounds: [2020-01-01, 2024-12-31]`"
+    if "values" in said.drafted:
+        return "values", "its `values` are `drafted`; change the word to `public` if they are"
+    return "values", "write `values: […]`, or a hierarchy of the kind `tree` or `file`"
+
+
+def _undeclared_error(table: str, columns: Sequence[UndeclaredColumn]) -> UndeclaredDomain:
+    listed = "; ".join(
+        f"'{one.column.name}' ({one.column.kind.value}): {one.remedy}" for one in columns
+    )
+    names = ", ".join(one.column.name for one in columns)
+    return UndeclaredDomain(
+        f"The values of a synthetic table must be public, and the policy of '{table}' does not declare those "
+        f"of {len(columns)} {'column' if len(columns) == 1 else 'columns'}. {listed}. "
+        f"Or leave them out: `release: {{leave-out: [{names}]}}`. Or let a share of epsilon find them "
+        "privately: `--find-domains 0.1`.",
+        columns=tuple(one.column.name for one in columns),
+    )
+
+
+def _arrow_type(kind: Kind, type_name: str) -> Any:
+    if kind is Kind.DECIMAL:
+        sized = _DECIMAL.fullmatch(type_name)
+        return pa.decimal128(int(sized[1]), int(sized[2])) if sized else pa.float64()
+    if kind is Kind.TIMESTAMP:
+        return pa.timestamp("us", "UTC" if type_name.upper() in _ZONED else None)
+    return _TYPES.get(kind, pa.string())
+
+
+_TYPES = {
+    Kind.BOOLEAN: pa.bool_(),
+    Kind.INTEGER: pa.int64(),
+    Kind.REAL: pa.float64(),
+    Kind.DATE: pa.date32(),
+    Kind.TIME: pa.time64("us"),
+}

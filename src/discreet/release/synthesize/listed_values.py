@@ -1,0 +1,219 @@
+"""Columns whose possible values are listed: categories, codes, booleans."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.random import Generator
+from numpy.typing import NDArray
+from sqlglot import exp
+
+from discreet.arrow import ArrowArray, pc
+from discreet.engines.engine import Kind
+from discreet.release.synthesize.cell_expressions import (
+    comparable_cell,
+    match_cases,
+    missing_condition,
+    value_literal,
+)
+from discreet.sql import build
+
+# What stands in a synthetic cell for a value that is not listed, where such values have a code.
+OTHER = "*"
+# From so many values on, joining a table of them is quicker than comparing each.
+_MANY = 256
+_SINGLE = ("FLOAT", "FLOAT4", "REAL")  # types of four bytes, in which 0.1 is another number
+
+
+def read_value(text: str, kind: Kind) -> object | None:
+    """Return a value that a policy writes as one of its column's kind, None if it is none.
+
+    >>> read_value("007", Kind.INTEGER), read_value("7 %", Kind.INTEGER)
+    (7, None)
+    """
+    try:
+        match kind:
+            case Kind.INTEGER:
+                return int(text)
+            case Kind.REAL | Kind.DECIMAL:
+                number = float(Decimal(text.strip()))
+                return number if np.isfinite(number) else None
+            case Kind.BOOLEAN:
+                return {"true": True, "false": False}.get(text.strip().lower())
+            case Kind.DATE:
+                return dt.date.fromisoformat(text)
+            case Kind.TIMESTAMP:
+                return dt.datetime.fromisoformat(text).replace(tzinfo=None)
+            case Kind.TIME:
+                return dt.time.fromisoformat(text).replace(tzinfo=None)
+            case _:
+                return text
+    except (ValueError, InvalidOperation, OverflowError):
+        return None
+
+
+@dataclass(frozen=True)
+class ListedValues:
+    """Values by their places in a list.
+
+    Attributes:
+        kind: What the values are.
+        values: The values, as Python has them.
+        has_other: Whether all values that are not listed share a code, after the listed ones.
+            Otherwise they count as missing.
+        type_name: The engine's type of the column.
+    """
+
+    kind: Kind
+    values: tuple[Any, ...]
+    has_other: bool = False
+    type_name: str = ""
+
+    @property
+    def size(self) -> int:
+        """How many codes there are, without that of missing values."""
+        return len(self.values) + self.has_other
+
+    @property
+    def is_ordered(self) -> bool:
+        """Whether neighbors in the list are neighbors on a scale."""
+        is_scale = self.kind.is_ordered and not self.has_other
+        return is_scale and list(self.values) == sorted(self.values)
+
+    def code(self, cell: exp.Expr, *, missing: int) -> exp.Expr:
+        """Return the code of a cell; `missing` where there is no value, or none that is listed."""
+        value = comparable_cell(cell, self.kind, self.type_name)
+        if self.kind is Kind.BOOLEAN:
+            literals = [build.number(place) for place in range(len(self.values))]
+            ifs = [
+                exp.If(this=_truth_condition(value, is_true=bool(one)), true=code)
+                for one, code in zip(self.values, literals, strict=True)
+            ]
+            return exp.Case(ifs=ifs, default=build.number(missing))
+        order = sorted(range(len(self.values)), key=self._sort_key)
+        rest = len(self.values) if self.has_other else missing
+        found = match_cases(
+            value,
+            [value_literal(self._stored(self.values[place]), self.kind) for place in order],
+            order,
+            rest,
+        )
+        is_missing = missing_condition(value, self.kind)
+        return exp.Case(ifs=[exp.If(this=is_missing, true=build.number(missing))], default=found)
+
+    def _sort_key(self, place: int) -> Any:
+        value = self.values[place]
+        return value.encode("utf-8", "surrogatepass") if isinstance(value, str) else value
+
+    def _stored(self, value: Any) -> Any:
+        """Return a value as a column of its type holds it."""
+        is_single = self.kind is Kind.REAL and self.type_name.upper() in _SINGLE
+        return float(np.float32(value)) if is_single else value
+
+    @property
+    def lookup(self) -> Any | None:
+        """The texts and their codes as a table of `value` and `code`; None where comparing is as quick."""
+        if self.kind is not Kind.TEXT or len(self.values) < _MANY:
+            return None
+        codes = pa.array(np.arange(len(self.values), dtype=np.int32))
+        return pa.table({"value": pa.array(self.values, pa.string()), "code": codes})
+
+    def encode(self, values: ArrowArray, *, missing: int) -> NDArray[np.int32]:
+        """Return the codes of values in Python, as `code` does on an engine."""
+        rest = len(self.values) if self.has_other else missing
+        found = pc.index_in(
+            _cast_values(values, self.kind), value_set=self._domain, skip_nulls=True
+        )
+        codes = pc.fill_null(found, rest).to_numpy(zero_copy_only=False).astype(np.int32)
+        is_null = values.is_null(nan_is_null=True).to_numpy(zero_copy_only=False)
+        return np.where(is_null, np.int32(missing), codes)
+
+    @cached_property
+    def _domain(self) -> ArrowArray:
+        return pa.array(
+            [self._stored(one) for one in self.values], _COMPARED.get(self.kind, pa.string())
+        )
+
+    def decode(self, codes: NDArray[np.integer[Any]], chance: Generator) -> ArrowArray:  # noqa: ARG002 -- one shape with BinnedRange
+        """Return the value of each code."""
+        values = [*self.values, OTHER] if self.has_other else list(self.values)
+        return pa.array(values, _COMPARED.get(self.kind, pa.string())).take(pa.array(codes))
+
+    def representatives(self) -> tuple[ArrowArray, ArrowArray]:
+        """Return the first and the last value of each code: here they are one."""
+        values = [*self.values, None] if self.has_other else list(self.values)
+        listed = pa.array(values, _COMPARED.get(self.kind, pa.string()))
+        return listed, listed
+
+    def to_content(self) -> dict[str, Any]:
+        """Return all of it in plain values."""
+        kept = [
+            one if isinstance(one, (bool, int, float, str)) else one.isoformat()
+            for one in self.values
+        ]
+        other = {"other": True} if self.has_other else {}
+        return {"values": kept, **other}
+
+    @staticmethod
+    def from_content(content: dict[str, Any], kind: Kind, type_name: str) -> ListedValues:
+        """Return what `to_content` wrote; raises `ValueError` for anything else."""
+        values = content["values"]
+        is_text = kind in (Kind.DATE, Kind.TIMESTAMP, Kind.TIME)
+        read = [read_value(str(one), kind) if is_text else one for one in values]
+        wanted = _PYTHON.get(kind, str)
+        if not all(
+            type(one) in wanted if isinstance(wanted, tuple) else isinstance(one, wanted)
+            for one in read
+        ):
+            raise ValueError("a value is not of its column's kind")
+        if len(set(values)) != len(values) or not isinstance(content.get("other", False), bool):
+            raise ValueError("a value is listed twice")
+        return ListedValues(kind, tuple(read), bool(content.get("other", False)), type_name)
+
+
+_COMPARED = {
+    Kind.BOOLEAN: pa.bool_(),
+    Kind.INTEGER: pa.int64(),
+    Kind.REAL: pa.float64(),
+    Kind.DECIMAL: pa.float64(),
+    Kind.DATE: pa.date32(),
+    Kind.TIMESTAMP: pa.timestamp("us"),
+    Kind.TIME: pa.time64("us"),
+}
+_PYTHON: dict[Kind, Any] = {
+    Kind.BOOLEAN: (bool,),
+    Kind.INTEGER: (int,),
+    Kind.REAL: (int, float),
+    Kind.DECIMAL: (int, float),
+    Kind.DATE: dt.date,
+    Kind.TIMESTAMP: dt.datetime,
+    Kind.TIME: dt.time,
+}
+
+
+def read_listed_values(
+    texts: Sequence[str], kind: Kind, type_name: str = ""
+) -> ListedValues | None:
+    """Return the values that a policy lists, None if one of them is not of the kind or is there twice."""
+    read = [read_value(text, kind) for text in texts]
+    if any(one is None for one in read) or len(set(read)) < len(read):
+        return None
+    return ListedValues(kind, tuple(read), type_name=type_name)
+
+
+def _truth_condition(value: exp.Expr, *, is_true: bool) -> exp.Expr:
+    return exp.Is(this=exp.Paren(this=value.copy()), expression=exp.Boolean(this=is_true))
+
+
+def _cast_values(values: ArrowArray, kind: Kind) -> ArrowArray:
+    wanted = _COMPARED.get(kind, pa.string())
+    if pa.types.is_timestamp(values.type) and kind is Kind.TIMESTAMP:
+        return values.cast(wanted, safe=False)
+    return values.cast(wanted)

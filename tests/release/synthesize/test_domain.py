@@ -1,0 +1,253 @@
+"""Domains from the policy alone: codes on every engine equal those in Python, and decode to their bin."""
+
+from __future__ import annotations
+
+import datetime as dt
+import math
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from discreet.engines.engine import Column, Engine, Kind
+from discreet.errors import UndeclaredDomain
+from discreet.policy import parse_policy
+from discreet.release.synthesize.domain import (
+    CodedColumn,
+    FoundDomain,
+    TableDomain,
+    table_domain,
+    undeclared_columns,
+)
+from discreet.sql import build
+
+BITS = 2**63
+WORDS = [
+    "",
+    " ",
+    "a",
+    "A",
+    "a ",
+    "á",
+    "a\u0301",
+    "b'b",
+    'q"',
+    "\\",
+    "\U0001f600",
+    "zz",
+    "\u00df",
+    "ss",
+]
+MANY = [f"w{number:03d}" for number in range(40)]
+NUMBERS = [0, 1, -1, 5, 17, 999, 1000, 1001, 2000, 2001, 199_999, 200_000, 200_001, BITS - 1, -BITS]
+REALS = [
+    *(
+        0.0,
+        -0.0,
+        5e-324,
+        -5e-324,
+        1e-30,
+        0.1,
+        0.3,
+        0.30000000000000004,
+        1.0,
+        2.5,
+        17.3,
+        499.99999999999994,
+    ),
+    *(
+        500.0,
+        500.1,
+        49_999.999999999,
+        5e4,
+        50_000.000000001,
+        1e308,
+        -1e308,
+        math.inf,
+        -math.inf,
+        math.nan,
+    ),
+]
+DAYS = [
+    "0001-01-01",
+    "1919-12-31",
+    "1920-01-01",
+    "1969-12-31",
+    "1970-01-01",
+    "2000-02-29",
+    "2024-12-31",
+    "9999-12-31",
+]
+MOMENTS = ["0001-01-01 00:00:00", "2023-12-31 23:59:59.999999", "2024-01-01 00:00:00", "2024-02-29 12:34:56.789",
+           "2024-12-31 23:59:59.999999", "2025-01-01 00:00:00", "9999-12-31 23:59:59.999999"]  # fmt: skip
+
+
+def coded(written: str, kind: Kind, type_name: str = "") -> CodedColumn:
+    policy = parse_policy(f"tables: {{t: {{columns: {{x: {written}}}}}}}").tables["t"]
+    return table_domain(policy, [Column("x", kind, type_name)]).columns[0]
+
+
+def dates(texts: list[str]) -> Any:
+    return pa.array([*(dt.date.fromisoformat(text) for text in texts), None])
+
+
+def moments(texts: list[str], zone: str | None = None) -> Any:
+    return pa.array(
+        [*(dt.datetime.fromisoformat(text) for text in texts), None], pa.timestamp("us", zone)
+    )
+
+
+CASES: dict[str, tuple[CodedColumn, Any]] = {
+    "category": (coded("{role: sensitive, values: ['a', 'A', 'a ', 'á']}", Kind.TEXT), pa.array([*WORDS, None])),
+    "many": (coded(f"{{role: sensitive, values: {MANY}}}", Kind.TEXT), pa.array([*MANY, "w", "w0", "w0400", "W001", None])),
+    "codes": (coded("{role: sensitive, values: [1, 5, 17, 1000]}", Kind.INTEGER), pa.array([*NUMBERS, None], pa.int64())),
+    "truth": (coded("sensitive", Kind.BOOLEAN), pa.array([True, False, None])),
+    "age": (coded("{role: sensitive, bounds: [0, 120]}", Kind.INTEGER), pa.array([*NUMBERS, None], pa.int64())),
+    "small": (coded("{role: sensitive, bounds: [-5, 1000]}", Kind.INTEGER), pa.array([0, -5, -6, 7, None], pa.int16())),
+    "salary": (coded("{role: sensitive, bounds: [0, 200000]}", Kind.INTEGER), pa.array([*NUMBERS, None], pa.int64())),
+    "change": (coded("{role: sensitive, bounds: [-3000, 200000]}", Kind.INTEGER), pa.array([*NUMBERS, None], pa.int64())),
+    "cost": (coded("{role: sensitive, bounds: [0, 50000]}", Kind.REAL), pa.array([*REALS, None])),
+    "balance": (coded("{role: sensitive, bounds: [-1.25, 17.3]}", Kind.REAL), pa.array([*REALS, None])),
+    "rated": (coded("{role: sensitive, values: [0.1, 2.5, 500]}", Kind.REAL), pa.array([*REALS, None])),
+    "price": (
+        coded("{role: sensitive, bounds: [0, 50000]}", Kind.DECIMAL, "DECIMAL(20,2)"),
+        pa.array([Decimal(x) for x in ("0", "-0.01", "0.01", "499.99", "500", "50000", "1e17")] + [None], pa.decimal128(20, 2)),
+    ),
+    "cut": (
+        coded("{role: sensitive, bounds: [0, 5000], hierarchy: {cuts: [[0, 18, 65, 1200], [0, 65, 1200]]}}", Kind.INTEGER),
+        pa.array([*NUMBERS, 18, 64, 65, 1199, 1200, None], pa.int64()),
+    ),
+    "clock": (coded("sensitive", Kind.TIME), pa.array([dt.time(0), dt.time(0, 15), dt.time(23, 59, 59, 999999), None], pa.time64("us"))),
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def chance() -> np.random.Generator:
+    return np.random.default_rng(5)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_code_on_an_engine_equals_the_code_in_python(name: str, any_engine: Engine) -> None:
+    column, values = CASES[name]
+    relation = any_engine.load(
+        pa.table({"n": pa.array(range(len(values))), "x": values}).to_reader()
+    )
+    query = build.select(
+        build.column("n"), build.alias_as(column.code(build.column("x")), "code"), source=relation
+    )
+
+    found = any_engine.run(query)
+
+    codes = dict(zip(found["n"].to_pylist(), found["code"].to_pylist(), strict=True))
+    assert [codes[n] for n in range(len(values))] == column.encode(values).tolist()
+    assert all(0 <= code < column.size for code in codes.values())
+    any_engine.drop(relation)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_decoded_value_lies_in_its_bin(name: str, chance: np.random.Generator) -> None:
+    column, _ = CASES[name]
+    codes = np.repeat(np.arange(column.size), 20)
+
+    values = column.decode(codes, chance)
+
+    assert values.type == column.arrow_type
+    assert column.encode(values).tolist() == codes.tolist()
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_domain_survives_its_content(name: str) -> None:
+    column, _ = CASES[name]
+
+    again = CodedColumn.from_content(column.to_content())
+
+    assert again == column
+    assert [one.tolist() for one in again.levels] == [one.tolist() for one in column.levels]
+
+
+PEOPLE = """
+tables:
+  people:
+    unit: person
+    columns:
+      person: {role: identifier, kind: text}
+      email: {role: identifier, kind: text}
+      age: {role: quasi-identifier, kind: integer, bounds: [0, 120], hierarchy: {intervals: [5, 20]}}
+      country: {role: quasi-identifier, kind: text, hierarchy: {tree: {Europe: [France, Spain], Asia: [Japan]}}}
+      sex: {role: quasi-identifier, kind: text, labels: {1: male, 2: female}}
+      job: {role: insensitive, kind: text}
+      income: {role: sensitive, kind: number, bounds: {drafted: [0, 100]}}
+      weight: {role: weight, kind: number}
+      notes: {role: sensitive, kind: text}
+      secret: {role: sensitive, kind: text}
+    release: {leave-out: [secret]}
+"""
+COLUMNS = [
+    *(
+        Column(name, Kind.TEXT)
+        for name in ("person", "email", "country", "sex", "job", "notes", "secret")
+    ),
+    *(Column(name, Kind.INTEGER) for name in ("age", "unlisted")),
+    *(Column(name, Kind.REAL) for name in ("income", "weight")),
+]
+FOUND = {"job": FoundDomain(values=("clerk", "smith")), "income": FoundDomain(bounds=(0, 64))}
+
+
+def people(found: dict[str, FoundDomain] = FOUND) -> TableDomain:
+    return table_domain(parse_policy(PEOPLE).tables["people"], COLUMNS, found=found)
+
+
+def test_one_error_names_every_undeclared_column_and_its_remedy() -> None:
+    with pytest.raises(UndeclaredDomain, match="2 columns") as caught:
+        people({})
+
+    assert caught.value.columns == ("job", "income")
+    assert "'job' (text): write `values: […]`" in str(caught.value)
+    assert "'income' (real): its `bounds` are `drafted`" in str(caught.value)
+    assert "leave-out: [job, income]" in str(caught.value)
+
+
+def test_undeclared_columns_say_what_is_to_be_found() -> None:
+    found = undeclared_columns(parse_policy(PEOPLE).tables["people"], COLUMNS)
+
+    assert [(one.column.name, one.need) for one in found] == [
+        ("job", "values"),
+        ("income", "bounds"),
+    ]
+
+
+def test_columns_have_the_order_of_the_source_without_what_is_left_out() -> None:
+    domain = people()
+
+    assert domain.order == ("person", "email", "country", "sex", "job", "notes", "age", "income")
+    assert [one.name for one in domain.surrogates] == ["person", "email", "notes"]
+
+
+def test_values_that_were_not_found_share_a_code() -> None:
+    job = next(one for one in people().columns if one.name == "job")
+
+    codes = job.encode(pa.array(["smith", "judge", None]))
+
+    assert codes.tolist() == [1, 2, 3]
+    assert job.decode(codes, np.random.default_rng(1)).to_pylist() == ["smith", "*", None]
+
+
+def test_levels_come_from_the_hierarchy_coarse_to_fine_and_nest() -> None:
+    domain = people()
+    age, country = (
+        next(c for c in domain.columns if c.name == name) for name in ("age", "country")
+    )
+
+    coarse, fine = age.levels
+
+    assert [int(coarse[number]) for number in (0, 19, 20, 121)] == [0, 0, 1, 7]
+    assert [int(fine[number]) for number in (0, 4, 5, 121)] == [0, 0, 1, 25]
+    assert [one.tolist() for one in country.levels] == [[0, 0, 1, 2]]
+
+
+def test_a_table_domain_survives_its_content() -> None:
+    domain = people()
+
+    assert TableDomain.from_content(domain.to_content()) == domain
