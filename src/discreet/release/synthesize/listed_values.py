@@ -32,10 +32,10 @@ _MANY = 256
 _SINGLE = ("FLOAT", "FLOAT4", "REAL")  # types of four bytes, in which 0.1 is another number
 
 
-def read_value(text: str, kind: Kind) -> object | None:
+def read_declared_value(text: str, kind: Kind) -> object | None:
     """Return a value that a policy writes as one of its column's kind, None if it is none.
 
-    >>> read_value("007", Kind.INTEGER), read_value("7 %", Kind.INTEGER)
+    >>> read_declared_value("007", Kind.INTEGER), read_declared_value("7 %", Kind.INTEGER)
     (7, None)
     """
     try:
@@ -166,7 +166,7 @@ class ListedValues:
         """Return what `to_content` wrote; raises `ValueError` for anything else."""
         values = content["values"]
         is_text = kind in (Kind.DATE, Kind.TIMESTAMP, Kind.TIME)
-        read = [read_value(str(one), kind) if is_text else one for one in values]
+        read = [read_declared_value(str(one), kind) if is_text else one for one in values]
         wanted = _PYTHON.get(kind, str)
         if not all(
             type(one) in wanted if isinstance(wanted, tuple) else isinstance(one, wanted)
@@ -202,7 +202,7 @@ def read_listed_values(
     texts: Sequence[str], kind: Kind, type_name: str = ""
 ) -> ListedValues | None:
     """Return the values that a policy lists, None if one of them is not of the kind or is there twice."""
-    read = [read_value(text, kind) for text in texts]
+    read = [read_declared_value(text, kind) for text in texts]
     if any(one is None for one in read) or len(set(read)) < len(read):
         return None
     return ListedValues(kind, tuple(read), type_name=type_name)
