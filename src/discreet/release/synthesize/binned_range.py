@@ -128,7 +128,9 @@ class BinnedRange:
     def _count_units(self, value: exp.Expr) -> exp.Expr:
         """Return a date or time within the bounds as whole units."""
         if self.unit == "month":
-            return _add(_times(_extract("YEAR", value), 12), _extract("MONTH", value), -1)
+            return _add_terms(
+                _multiply_units(_extract_part("YEAR", value), 12), _extract_part("MONTH", value), -1
+            )
         if self.kind is Kind.TIME:
             days = None
         else:
@@ -143,9 +145,13 @@ class BinnedRange:
             )
         if self.unit == "day" and days is not None:
             return days
-        hours = _extract("HOUR", value)
-        hours = hours if days is None else _add(_times(days, 24), hours)
-        return hours if self.unit == "hour" else _add(_times(hours, 60), _extract("MINUTE", value))
+        hours = _extract_part("HOUR", value)
+        hours = hours if days is None else _add_terms(_multiply_units(days, 24), hours)
+        return (
+            hours
+            if self.unit == "hour"
+            else _add_terms(_multiply_units(hours, 60), _extract_part("MINUTE", value))
+        )
 
     # -- in Python
 
@@ -440,7 +446,7 @@ def _bin_within(value: exp.Expr, part: RangePart, first: int, kind: Kind) -> exp
             if part.width == 1
             else exp.IntDiv(this=exp.Paren(this=distance), expression=width)
         )
-        return _add(exp.cast(exp.Paren(this=place), "INT"), first)
+        return _add_terms(exp.cast(exp.Paren(this=place), "INT"), first)
     # The first bin by comparison: next to 0 a quotient could be smaller than any double.
     second = value_literal(part.low + part.width, kind)
     distance = exp.Sub(this=value.copy(), expression=low)
@@ -449,7 +455,7 @@ def _bin_within(value: exp.Expr, part: RangePart, first: int, kind: Kind) -> exp
     place = exp.Least(this=place, expressions=[build.number(part.bins - 1)])
     is_first = exp.LT(this=value.copy(), expression=second)
     return exp.Case(
-        ifs=[exp.If(this=is_first, true=build.number(first))], default=_add(place, first)
+        ifs=[exp.If(this=is_first, true=build.number(first))], default=_add_terms(place, first)
     )
 
 
@@ -462,15 +468,15 @@ def _clamp_bin(
     return exp.Case(ifs=[exp.If(this=is_beyond, true=build.number(code))], default=inside)
 
 
-def _extract(part: str, value: exp.Expr) -> exp.Expr:
+def _extract_part(part: str, value: exp.Expr) -> exp.Expr:
     return exp.cast(exp.Extract(this=exp.var(part), expression=value.copy()), "BIGINT")
 
 
-def _times(value: exp.Expr, factor: int) -> exp.Expr:
+def _multiply_units(value: exp.Expr, factor: int) -> exp.Expr:
     return exp.Paren(this=exp.Mul(this=value, expression=build.number(factor)))
 
 
-def _add(value: exp.Expr, *others: exp.Expr | int) -> exp.Expr:
+def _add_terms(value: exp.Expr, *others: exp.Expr | int) -> exp.Expr:
     for other in others:
         term = value_literal(other, Kind.INTEGER) if isinstance(other, int) else other
         value = exp.Paren(this=exp.Add(this=value, expression=term))

@@ -101,7 +101,7 @@ class ListedValues:
         rest = len(self.values) if self.has_other else missing
         found = match_cases(
             value,
-            [value_literal(self._stored(self.values[place]), self.kind) for place in order],
+            [value_literal(self._as_stored(self.values[place]), self.kind) for place in order],
             order,
             rest,
         )
@@ -112,7 +112,7 @@ class ListedValues:
         value = self.values[place]
         return value.encode("utf-8", "surrogatepass") if isinstance(value, str) else value
 
-    def _stored(self, value: Any) -> Any:
+    def _as_stored(self, value: Any) -> Any:
         """Return a value as a column of its type holds it."""
         is_single = self.kind is Kind.REAL and self.type_name.upper() in _SINGLE
         return float(np.float32(value)) if is_single else value
@@ -129,16 +129,16 @@ class ListedValues:
         """Return the codes of values in Python, as `code` does on an engine."""
         rest = len(self.values) if self.has_other else missing
         found = pc.index_in(
-            _cast_values(values, self.kind), value_set=self._domain, skip_nulls=True
+            _cast_values(values, self.kind), value_set=self._value_array, skip_nulls=True
         )
         codes = pc.fill_null(found, rest).to_numpy(zero_copy_only=False).astype(np.int32)
         is_null = values.is_null(nan_is_null=True).to_numpy(zero_copy_only=False)
         return np.where(is_null, np.int32(missing), codes)
 
     @cached_property
-    def _domain(self) -> ArrowArray:
+    def _value_array(self) -> ArrowArray:
         return pa.array(
-            [self._stored(one) for one in self.values], _COMPARED.get(self.kind, pa.string())
+            [self._as_stored(one) for one in self.values], _COMPARED.get(self.kind, pa.string())
         )
 
     def decode(self, codes: NDArray[np.integer[Any]], chance: Generator) -> ArrowArray:  # noqa: ARG002 -- one shape with BinnedRange
