@@ -19,6 +19,7 @@ import pyreadstat
 import pytest
 from pyarrow import feather, parquet
 from sqlglot import exp
+from tests.fixtures.sas_files import Columns, Formats, write_catalog, write_table
 
 from discreet.api.draft import draft_policy
 from discreet.engines.connect import list_tables, open_table
@@ -283,6 +284,64 @@ def test_drafted_values_have_the_order_of_their_codes(tmp_path: Path) -> None:
     found = drafted.column("health")
     assert found is not None
     assert found.values == ("very good", "good", "bad")
+
+
+def write_sas(folder: Path, catalog: str | None = "t.sas7bcat") -> Path:
+    """Write a table as SAS does, with a catalog of its formats beside it."""
+    columns: Columns = {
+        "sex": ("SEXF8.", [1.0, 2.0, None, 9.0]),
+        "age": ("AGEF", [30.0, 97.0, 99.0, 41.0]),
+        "ward": ("$WARD", ["a", "b", "", "b"]),
+        "pay": (None, [1.5, -9.0, 3.0, 2.5]),
+    }
+    if catalog is not None:
+        formats: Formats = {
+            "SEXF": {1.0: "male", 2.0: "female", 9.0: "refused"},
+            "AGEF": {97.0: "97 or older", 99.0: "don't know"},
+            "$WARD": {"a": "surgery", "b": "Pädiatrie"},
+        }
+        write_catalog(folder / catalog, formats)
+    return write_table(folder / "t.sas7bdat", columns)
+
+
+@pytest.mark.parametrize("catalog", ["t.sas7bcat", "formats.sas7bcat", "FORMATS.SAS7BCAT"])
+def test_labels_of_sas_are_read_from_the_catalog_beside_the_file(
+    tmp_path: Path, catalog: str
+) -> None:
+    path = write_sas(tmp_path, catalog)
+    table = open_table(path)
+    expected = {
+        "sex": ["male", "female", None, "refused"],
+        "age": [30, 97, None, 41],
+        "ward": ["surgery", "Pädiatrie", "", "Pädiatrie"],
+        "pay": [1.5, -9, 3, 2.5],
+    }
+    assert cells(table) == expected
+    assert cells(open_table(path, schema=table.schema)) == expected
+    drafted = draft_policy(path).to_yaml()
+    assert "labels: {1: male, 2: female, 9: refused}" in drafted
+    assert "missing: [99]" in drafted
+
+
+def test_the_catalog_of_a_file_comes_before_the_common_one(tmp_path: Path) -> None:
+    write_catalog(tmp_path / "formats.sas7bcat", {"SEXF": {1.0: "1", 2.0: "2", 9.0: "9"}})
+    assert cells(open_table(write_sas(tmp_path)))["sex"] == ["male", "female", None, "refused"]
+
+
+def test_a_file_of_sas_without_its_catalog_has_its_codes(tmp_path: Path) -> None:
+    write_catalog(tmp_path / "other.sas7bcat", {"SEXF": {1.0: "male", 2.0: "female", 9.0: "x"}})
+    found = cells(open_table(write_sas(tmp_path, None)))
+    assert found["sex"] == [1, 2, None, 9]
+    assert found["ward"] == ["a", "b", "", "b"]
+
+
+def test_a_damaged_catalog_is_refused_unless_the_policy_states_the_labels(tmp_path: Path) -> None:
+    path = write_sas(tmp_path)
+    schema = open_table(path).schema
+    (tmp_path / "t.sas7bcat").write_bytes((tmp_path / "t.sas7bcat").read_bytes()[:9000])
+    with pytest.raises(UnreadableSource, match=r"t\.sas7bcat, the catalog .* t\.sas7bdat"):
+        open_table(path)
+    assert cells(open_table(path, schema=schema))["sex"] == ["male", "female", None, "refused"]
 
 
 def test_two_codes_with_one_label_stay_apart(tmp_path: Path) -> None:

@@ -1,8 +1,9 @@
 """Files of SPSS, Stata and SAS, read in chunks into the engine.
 
 What such a file declares as missing is NULL. A variable whose values all have labels is a text with these
-labels; in another one, labels that say why there is no value make their codes missing. For questions the
-policy states labels and codes, since a program may have made the labels from the rows.
+labels; in another one, labels that say why there is no value make their codes missing. SAS keeps labels in a
+catalog of formats beside the file. For questions the policy states labels and codes, since a program may have
+made the labels from the rows.
 """
 
 from __future__ import annotations
@@ -48,6 +49,8 @@ _READERS = {
     ".sas7bdat": "read_sas7bdat",
     ".xpt": "read_xport",
 }
+_CATALOG, _COMMON_CATALOG = ".sas7bcat", "formats"  # the ending, and the name that SAS looks for
+_WIDTH = re.compile(r"\d*\.?\d*$")  # of a format, whose name never ends in a digit
 
 
 def _open_survey(request: FileRequest) -> exp.Table | tuple[exp.Table, DeclaredSchema]:
@@ -67,7 +70,7 @@ def _open_inferred(request: FileRequest) -> tuple[exp.Table, DeclaredSchema]:
     if request.hints is not None:
         written = {name: one.written for name, one in request.hints.named(first).items()}
     else:
-        written = _recognize_codes(codes, described, engine=engine)
+        written = _recognize_codes(codes, _find_labels(path, described), engine=engine)
     columns = {
         one.name: _declare_column(one, written.get(one.name, CellFormat()))
         for one in engine.columns(codes)
@@ -89,13 +92,60 @@ def _declare_column(column: Column, written: CellFormat) -> DeclaredColumn:
     return DeclaredColumn(Kind.TEXT if form.labels else declared_kind(column.kind), form)
 
 
-def _recognize_codes(codes: exp.Table, described: Any, *, engine: DuckDB) -> dict[str, CellFormat]:
+def _find_labels(path: Path, described: Any) -> dict[str, dict[Any, str]]:
+    """Return the labels of each variable that has any; for a table of SAS, those of the catalogs beside it.
+
+    Raises:
+        UnreadableSource: A catalog is damaged.
+    """
+    if path.suffix.lower() != ".sas7bdat":
+        found: dict[str, dict[Any, str]] = described.variable_value_labels or {}
+        return {name: labels for name, labels in found.items() if labels}
+    formats: dict[str, dict[Any, str]] = {}
+    for catalog in _list_catalogs(path):
+        formats = {**_read_catalog(catalog, path), **formats}
+    labels: dict[str, dict[Any, str]] = {}
+    for name, form in (described.variable_to_label or {}).items():
+        codes = formats.get(_WIDTH.sub("", form).upper(), {})
+        is_text = described.readstat_variable_types.get(name) == "string"
+        # A letter that labels a number is one of the missing values `.A` to `.Z`, which are NULL.
+        if fitting := {
+            code: one for code, one in codes.items() if isinstance(code, str) == is_text
+        }:
+            labels[name] = fitting
+    return labels
+
+
+def _list_catalogs(path: Path) -> list[Path]:
+    """Return the catalogs beside a table of SAS: that of its own name, then the common one."""
+    names = (path.stem.lower(), _COMMON_CATALOG)
+    beside = [one for one in path.parent.iterdir() if one.suffix.lower() == _CATALOG]
+    return sorted(
+        (one for one in beside if one.stem.lower() in names),
+        key=lambda one: (names.index(one.stem.lower()), one.name),
+    )
+
+
+def _read_catalog(catalog: Path, path: Path) -> dict[str, dict[Any, str]]:
+    import pyreadstat
+
+    try:
+        _, described = pyreadstat.read_sas7bcat(str(catalog), output_format="dict")
+    except Exception as error:  # noqa: BLE001 -- whatever is wrong, the labels cannot be had
+        kind = type(error).__name__
+    else:
+        return {name.upper(): labels for name, labels in described.value_labels.items()}
+    raise UnreadableSource(
+        f"{catalog.name}, the catalog with the formats of {path.name}, is damaged or not a catalog "
+        f"({kind}). Replace it, or move it elsewhere to read codes without labels."
+    )
+
+
+def _recognize_codes(
+    codes: exp.Table, value_labels: dict[str, dict[Any, str]], *, engine: DuckDB
+) -> dict[str, CellFormat]:
     """Return the labels of the variables whose values all have one, and other codes for missing values."""
-    labels = {
-        name: _distinct_labels(found)
-        for name, found in (described.variable_value_labels or {}).items()
-        if found
-    }
+    labels = {name: _distinct_labels(found) for name, found in value_labels.items()}
     if not labels:
         return {}
     checks = [
@@ -103,7 +153,9 @@ def _recognize_codes(codes: exp.Table, described: Any, *, engine: DuckDB) -> dic
             this="bool_and",
             expressions=[
                 exp.In(
-                    this=exp.cast(build.column(name), "TEXT"),
+                    this=exp.Nullif(
+                        this=exp.cast(build.column(name), "TEXT"), expression=build.text("")
+                    ),
                     expressions=[build.text(code) for code in found],
                 )
             ],
