@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from decimal import Decimal
 from importlib.resources import files
 from textwrap import dedent
@@ -30,6 +31,7 @@ from discreet.policy.model import (
     LDiversity,
     TCloseness,
 )
+from discreet.policy.write import dump_policy
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -221,6 +223,16 @@ def test_faults_name_the_file_and_with_several_tables_the_table(tmp_path: Path) 
         ("{role: sensitive, bounds: [1, .nan]}", "'bounds' must be a number, not '.nan'"),
         ("{role: sensitive, bounds: [1, NaN]}", "'bounds' must be a number, not 'NaN'"),
         ("{role: sensitive, bounds: 5}", "'bounds' must be a list in [ ], not '5'"),
+        ("{role: sensitive, bounds: [2024-01-01, 2020-01-01]}", "lower bound 2024-01-01 is above"),
+        ("{role: sensitive, bounds: [2024-01-01, 5]}", "'bounds' has '5' beside a date"),
+        ("{role: sensitive, bounds: [2024-01-01]}", "'bounds' needs two dates"),
+        ("{role: sensitive, bounds: [2024-01-01, 2024-02-30]}", "has '2024-02-30' beside a date"),
+        ("{role: sensitive, kind: date, bounds: [0, 9]}", "the kind is 'date', so that the bounds"),
+        ("{role: sensitive, kind: integer, bounds: [2020-01-01, 2020-01-02]}", "bounds are dates"),
+        (
+            "{role: sensitive, kind: date, bounds: [2020-01-01 08:00, 2020-01-02]}",
+            "a time of the day",
+        ),
         ("{role: sensitive, values: [a, b, a]}", "value 'a' is listed twice"),
         ("{role: sensitive, values: []}", "'values' must not be empty"),
         ("{role: sensitive, values: [{a: b}]}", "'values' must be plain text, not keys"),
@@ -453,6 +465,28 @@ yaml_like = st.recursive(
     ),
     max_leaves=25,
 )
+
+
+def test_bounds_of_dates_are_dates() -> None:
+    written = "{role: sensitive, kind: timestamp, bounds: {public: [2020-01-01, 2024-12-31T20:00]}}"
+    policy = parse_policy(f"tables: {{t: {{columns: {{seen: {written}}}}}}}")
+
+    seen = policy.tables["t"].columns[0]
+
+    assert seen.bounds is None
+    assert seen.date_bounds == (dt.date(2020, 1, 1), dt.datetime(2024, 12, 31, 20))  # noqa: DTZ001
+    assert parse_policy(dump_policy(policy)) == policy
+
+
+def test_a_unit_may_have_periods_by_a_column_with_bounds_of_dates() -> None:
+    unit = "unit: {column: p, per: month, on: seen}"
+    columns = (
+        "{p: identifier, seen: {role: sensitive, kind: date, bounds: [2020-01-01, 2024-12-31]}}"
+    )
+
+    policy = parse_policy(f"tables: {{t: {{{unit}, columns: {columns}}}}}")
+
+    assert policy.tables["t"].unit_period is not None
 
 
 @given(yaml_like)

@@ -21,7 +21,7 @@ from discreet.registry import CRITERIA
 if TYPE_CHECKING:
     from discreet.policy.answer_schema import WrittenBudget, WrittenLimits, WrittenUnit
     from discreet.policy.document import Document, Place
-    from discreet.policy.domain import DeclaredDomain
+    from discreet.policy.domain import Bounds, DeclaredDomain
     from discreet.policy.reading_schema import WrittenCells, WrittenReading
     from discreet.policy.release_schema import WrittenRelease
     from discreet.policy.schema import (
@@ -114,14 +114,17 @@ def _build_column(
     name: str, *, written: WrittenColumn, hierarchy: Hierarchy | None, line: int
 ) -> model.ColumnPolicy:
     # Both are validated to what is stated, with its origin.
-    bounds: DeclaredDomain[tuple[Decimal, Decimal]] | None = cast("Any", written.bounds)
+    bounds: DeclaredDomain[Bounds] | None = cast("Any", written.bounds)
     values: DeclaredDomain[tuple[str, ...]] | None = cast("Any", written.values)
     stated = {"bounds": bounds, "values": values}
     drafted = (key for key, found in stated.items() if found and found.origin == "drafted")
+    ends: Any = bounds.value if bounds else None
+    has_numbers = ends is not None and isinstance(ends[0], Decimal)
     return model.ColumnPolicy(
         name,
         written.role,
-        bounds=bounds.value if bounds else None,
+        bounds=ends if has_numbers else None,
+        date_bounds=None if has_numbers else ends,
         values=values.value if values else None,
         drafted=cast("Any", frozenset(drafted)),
         has_private_bounds=bounds is not None and bounds.origin == "private",

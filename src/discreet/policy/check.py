@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from discreet.errors import InvalidHierarchy, SourceNotFound, did_you_mean
 from discreet.policy.answer_model import ROW
 from discreet.policy.build import build_hierarchy, split_reference
-from discreet.policy.domain import unwrap
+from discreet.policy.domain import has_dates, unwrap
 from discreet.policy.faults import Faults
 from discreet.policy.hierarchies.calendar import PERIODS
 from discreet.policy.hierarchies.values import NUMBER
@@ -101,6 +101,7 @@ def check_tables(tables: dict[str, PartialTable], *, faults: Faults) -> None:
     for table in tables.values():
         _check_unit(table, faults=faults)
         _check_weight(table, faults=faults)
+        _check_bounds(table, faults=faults)
         _check_references(table, tables=tables, faults=faults)
         for (index, name), parameters in table.criteria.items():
             place = (*table.place, "criteria", index, name)
@@ -167,6 +168,33 @@ def _check_weight(table: PartialTable, *, faults: Faults) -> None:
             (*table.place, "release", "publish-weight"),
             "no column has the role 'weight', so there is none to publish. Give a column that role.",
         )
+
+
+def _check_bounds(table: PartialTable, *, faults: Faults) -> None:
+    """Note bounds that are dates where the kind is none, and the other way round."""
+    for name, written in table.columns.items():
+        bounds, kind = unwrap(written.get("bounds")), written.get("kind")
+        if not isinstance(bounds, list) or not isinstance(kind, str):
+            continue
+        place = (*table.place, "columns", name, "bounds")
+        if has_dates(bounds) and kind not in _DATED:
+            faults.add(
+                place,
+                f"the bounds are dates, but the kind is '{kind}'. Write numbers, or `kind: date`.",
+            )
+        elif not has_dates(bounds) and kind in _DATED:
+            faults.add(
+                place,
+                f"the kind is '{kind}', so that the bounds are dates, such as [2020-01-01, 2024-12-31].",
+            )
+        elif kind == "date" and any(len(str(end).strip()) > len("2020-01-01") for end in bounds):
+            faults.add(
+                place,
+                "the bounds have a time of the day, but the kind is 'date'. Write days, or `kind: timestamp`.",
+            )
+
+
+_DATED = ("date", "timestamp")
 
 
 def _check_references(
@@ -314,7 +342,7 @@ def _is_dated(column: str, *, table: PartialTable, place: Place, faults: Faults)
         return False
     written = table.columns[column]
     for key, holds in (("values", "a list of values"), ("bounds", "numbers")):
-        if key in written:
+        if key in written and not (key == "bounds" and has_dates(unwrap(written[key]))):
             faults.add(place, f"column '{column}' has {holds}, but a period needs dates.")
             return False
     return True

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from discreet.policy.attack_tolerance import DEFAULT
-from discreet.policy.domain import ORIGINS
+from discreet.policy.domain import DATE_PATTERN, ORIGINS
 from discreet.policy.schema import WrittenPolicy
 from discreet.registry import ATTACKS
 
@@ -33,6 +33,8 @@ def policy_schema() -> dict[str, Any]:
         "anyOf": [share, {"type": "object", "propertyNames": names, "additionalProperties": share}],
         "description": tolerance["description"],
     }
+    ends = {"anyOf": [_NUMBER, {"type": "string", "pattern": DATE_PATTERN}]}
+    definitions["WrittenColumn"]["properties"]["bounds"]["prefixItems"] = [ends, ends]
     _add_origins(definitions["WrittenColumn"]["properties"])
     columns = table["columns"]
     role = definitions["WrittenColumn"]["properties"]["role"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
@@ -57,7 +58,7 @@ class ColumnPolicy:
     """One column's role and what is publicly known of its values.
 
     `values` lists the public domain in its natural order; `bounds` are public limits, as text was
-    written in the policy, so that no precision is lost. What `drafted` names was proposed from the
+    written in the policy, so that no precision is lost; `date_bounds` are those of dates and timestamps. What `drafted` names was proposed from the
     data and not yet confirmed: it may guide a release, and is not public. With
     `has_private_bounds` questions find bounds themselves, for a share of epsilon.
     `unsure` marks a role that was guessed and not confirmed: the table is not published until it
@@ -81,6 +82,9 @@ class ColumnPolicy:
     is_ordered: bool = True
     kind: ColumnKind | None = None
     written: CellFormat = field(default_factory=CellFormat)
+    date_bounds: tuple[dt.date, dt.date] | None = (
+        None  # with times of the day where they are written
+    )
     line: int | None = field(default=None, compare=False)
 
 

@@ -129,7 +129,7 @@ class WrittenColumn(WrittenCells):
     )
     bounds: WrittenBounds | None = Field(
         None,
-        description="The smallest and largest possible number, known without the data: [low, high]. "
+        description="The smallest and largest possible number or date, known without the data: [low, high]. "
         "{drafted: [low, high]} is a proposal from the data, which questions do not use until "
         "`drafted` is changed to `public`; `private` lets questions find bounds for a share of epsilon.",
     )

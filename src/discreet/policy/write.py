@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import datetime as dt
 from decimal import Decimal
 from typing import Any
 
@@ -194,8 +195,9 @@ def column_value(column: ColumnPolicy) -> dict[str, Any]:
     value |= column.written.to_dict()
     if column.has_private_bounds:
         value["bounds"] = "private"
-    elif column.bounds is not None:
-        bounds = [yaml_number(bound) for bound in column.bounds]
+    elif column.bounds is not None or column.date_bounds is not None:
+        bounds: list[Any] = [yaml_number(bound) for bound in column.bounds or ()]
+        bounds += [_date_text(bound) for bound in column.date_bounds or ()]
         value["bounds"] = {"drafted": bounds} if "bounds" in column.drafted else bounds
     if column.values is not None:
         values = list(column.values)
@@ -206,6 +208,10 @@ def column_value(column: ColumnPolicy) -> dict[str, Any]:
         value["references"] = ".".join(column.references)
     flags = {"ordered": (column.is_ordered, True), "unsure": (column.unsure, False)}
     return value | {key: said for key, (said, default) in flags.items() if said is not default}
+
+
+def _date_text(bound: dt.date) -> str:
+    return bound.isoformat(" ") if isinstance(bound, dt.datetime) else bound.isoformat()
 
 
 def criterion_value(criterion: Criterion) -> dict[str, Any]:

@@ -119,6 +119,16 @@ CASES: dict[str, tuple[CodedColumn, Any]] = {
         coded("{role: sensitive, bounds: [0, 5000], hierarchy: {cuts: [[0, 18, 65, 1200], [0, 65, 1200]]}}", Kind.INTEGER),
         pa.array([*NUMBERS, 18, 64, 65, 1199, 1200, None], pa.int64()),
     ),
+    "day": (coded("{role: sensitive, kind: date, bounds: [2020-01-01, 2024-12-31]}", Kind.DATE), dates(DAYS)),
+    "birth": (coded("{role: sensitive, kind: date, bounds: [1920-01-01, 2024-12-15]}", Kind.DATE), dates(DAYS)),
+    "minute": (coded("{role: sensitive, bounds: [2024-02-29 11:30, 2024-02-29 20:00]}", Kind.TIMESTAMP), moments(MOMENTS)),
+    "hour": (coded("{role: sensitive, bounds: [2024-01-01, 2024-03-31]}", Kind.TIMESTAMP), moments(MOMENTS)),
+    "moment": (coded("{role: sensitive, bounds: [2020-01-01, 2024-12-31]}", Kind.TIMESTAMP), moments(MOMENTS)),
+    "month": (coded("{role: sensitive, bounds: [1925-01-01, 2024-12-31]}", Kind.TIMESTAMP), moments(MOMENTS)),
+    "zoned": (
+        coded("{role: sensitive, bounds: [2020-01-01, 2024-12-31]}", Kind.TIMESTAMP, "TIMESTAMP WITH TIME ZONE"),
+        moments(MOMENTS, "UTC"),
+    ),
     "clock": (coded("sensitive", Kind.TIME), pa.array([dt.time(0), dt.time(0, 15), dt.time(23, 59, 59, 999999), None], pa.time64("us"))),
 }  # fmt: skip
 

@@ -105,6 +105,9 @@ class BinnedRange:
         none = exp.If(this=missing_condition(value, self.kind), true=build.number(missing))
         if self.unit in _FARTHEST:
             return exp.Case(ifs=[none], default=self._search_parts(value))
+        if self.kind is Kind.TIME:  # 24:00, which some engines have, counts as the last minute
+            minutes = exp.Least(this=self._count_units(value), expressions=[build.number(1439)])
+            return exp.Case(ifs=[none], default=self._search_parts(minutes))
         low, high = (value_literal(end, self.kind) for end in (self.low, self.high))
         below = exp.If(this=exp.LTE(this=value.copy(), expression=low), true=build.number(0))
         above = exp.GTE(this=value.copy(), expression=high)

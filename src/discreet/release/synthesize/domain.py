@@ -6,6 +6,7 @@ found privately and paid for.
 
 from __future__ import annotations
 
+import datetime as dt
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -22,7 +23,7 @@ from discreet.arrow import ArrowArray, pc
 from discreet.engines.declared_schema import KIND_NAMES
 from discreet.engines.engine import Column, Kind
 from discreet.errors import InvalidHierarchy, UndeclaredDomain
-from discreet.policy.domain import declared_bounds, declared_values
+from discreet.policy.domain import declared_bounds, declared_date_bounds, declared_values
 from discreet.policy.hierarchies.intervals import Cuts, Intervals
 from discreet.policy.hierarchy import Hierarchy, codes, listed_domain
 from discreet.policy.model import ColumnPolicy, ColumnRole, TablePolicy
@@ -365,7 +366,24 @@ def _choose_bounds(
             low, high = found.bounds
             bounds = Decimal(str(low)), Decimal(str(high))
         return bounds
-    return None
+    if column.kind not in (Kind.DATE, Kind.TIMESTAMP):
+        return None
+    ends = declared_date_bounds(said) or (found.bounds if found else None)
+    if ends is None:
+        return None
+    low, high = ends
+    if column.kind is Kind.DATE:
+        return _day_of(low), _day_of(high)
+    return _moment_of(low, dt.time.min), _moment_of(high, dt.time.max)
+
+
+def _day_of(end: dt.date) -> dt.date:
+    return end.date() if isinstance(end, dt.datetime) else end
+
+
+def _moment_of(end: dt.date, time: dt.time) -> dt.datetime:
+    """Return a moment; a day stands for all of its times."""
+    return end if isinstance(end, dt.datetime) else dt.datetime.combine(end, time)
 
 
 def _decimals_of(number: Decimal) -> int:
@@ -414,12 +432,13 @@ def _with_levels(
 
 
 def _find_remedy(column: Column, said: ColumnPolicy) -> tuple[Need, str]:
+    is_dated = column.kind in (Kind.DATE, Kind.TIMESTAMP)
+    if "bounds" in said.drafted and (is_dated or column.kind.is_number):
+        return "bounds", "its `bounds` are `drafted`; change the word to `public` if they are"
     if column.kind.is_number:
-        if "bounds" in said.drafted:
-            return "bounds", "its `bounds` are `drafted`; change the word to `public` if they are"
         return "bounds", "write `bounds: [lowest, highest]`, or `values: […]`"
-    if column.kind in (Kind.DATE, Kind.TIMESTAMP):
-        return "bounds", "write `bounds: [2020-01-01, 2024-12-31]`"
+    if is_dated:
+        return "bounds", "write `bounds`, such as `bounds: [2020-01-01, 2024-12-31]`"
     if "values" in said.drafted:
         return "values", "its `values` are `drafted`; change the word to `public` if they are"
     return "values", "write `values: […]`, or a hierarchy of the kind `tree` or `file`"
