@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from tests.statistics.runs import NoNoise
 
-from discreet.answer import curator as curator_module
+from discreet.answer import payment
 from discreet.answer.catalog import Catalog, CatalogTable
 from discreet.answer.curator import Curator
 from discreet.dp.ledger.ledger import Ledger
@@ -66,4 +66,4 @@ def hold(
 
 def without_noise(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let every answer be exact."""
-    monkeypatch.setattr(curator_module, "system_noise", NoNoise)
+    monkeypatch.setattr(payment, "system_noise", NoNoise)

@@ -13,8 +13,7 @@ from tests.answer.curators import hold
 from tests.statistics.fit import ALPHA as FIT_ALPHA
 from tests.statistics.fit import fit_p_value, gaussian_below, laplace_below
 
-from discreet.answer import blocks, bounded_queries
-from discreet.answer import curator as curator_module
+from discreet.answer import blocks, bounded_queries, payment
 from discreet.answer import plan as planning
 from discreet.attacks.audit.bound import ALPHA, epsilon_lower_bound
 from discreet.dp.noise import SystemNoise
@@ -109,7 +108,7 @@ def test_the_audit_comes_near_to_epsilon(what: str, least: float) -> None:
 def test_noise_that_is_a_quarter_too_small_is_caught(
     what: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(curator_module, "system_noise", TooLittleNoise)
+    monkeypatch.setattr(payment, "system_noise", TooLittleNoise)
     assert _bound(what) > 1
 
 
@@ -217,7 +216,7 @@ def test_the_noise_of_counts_is_discrete_gaussian_on_demand() -> None:
 
 
 def test_noise_of_another_scale_does_not_fit(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(curator_module, "system_noise", TooLittleNoise)
+    monkeypatch.setattr(payment, "system_noise", TooLittleNoise)
     counts = _asked(_people(FEW), "count(*) AS n", epsilon="0.5").column("n").to_numpy()
     assert fit_p_value(counts - len(FEW), laplace_below(2)) < FIT_ALPHA
 

@@ -13,8 +13,7 @@ import pyarrow as pa
 import pytest
 from tests.answer.curators import hold
 
-from discreet.answer import curator as curator_module
-from discreet.answer import finish
+from discreet.answer import finish, payment
 from discreet.answer.cancellation import CancelToken
 from discreet.answer.curator import open_curator
 from discreet.answer.perturb import ReleasedTable
@@ -66,7 +65,7 @@ def draws(monkeypatch: pytest.MonkeyPatch) -> list[int]:
         found.append(1)
         return system_noise()
 
-    monkeypatch.setattr(curator_module, "system_noise", drawn)
+    monkeypatch.setattr(payment, "system_noise", drawn)
     return found
 
 
@@ -110,7 +109,7 @@ def test_a_cancel_while_noise_is_drawn_waits_until_the_ledger_has_it(monkeypatch
         stop.set()
         return system_noise()
 
-    monkeypatch.setattr(curator_module, "system_noise", stopping)
+    monkeypatch.setattr(payment, "system_noise", stopping)
     with pytest.raises(StatementFailed):
         curator.ask(COUNTS, epsilon=1, stop=stop)
     assert curator.ask(COUNTS, epsilon=1).cached
@@ -126,7 +125,7 @@ def test_noise_that_cannot_be_drawn_is_not_drawn_again(monkeypatch, error: type[
         drawn.append(1)
         raise error
 
-    monkeypatch.setattr(curator_module, "system_noise", failing)
+    monkeypatch.setattr(payment, "system_noise", failing)
     with pytest.raises((EngineFailed, KeyboardInterrupt)):
         curator.ask(COUNTS, epsilon=1)
     with pytest.raises(EngineFailed, match="could not be added"):
@@ -159,7 +158,7 @@ def test_two_processes_that_ask_the_same_release_the_same_noise(tmp_path: Path, 
         both.wait()
         return system_noise()
 
-    monkeypatch.setattr(curator_module, "system_noise", drawn)
+    monkeypatch.setattr(payment, "system_noise", drawn)
     curators = [hold({"people": PEOPLE}, POLICY) for _ in range(2)]
     for curator in curators:
         curator.ledger = Ledger(tmp_path / "ledger.db")

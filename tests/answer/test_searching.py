@@ -153,7 +153,7 @@ def test_bounds_are_of_the_whole_table_and_charged_there() -> None:
     policy = POLICY.replace("    columns:", "    partitions: {sex: value}\n    columns:")
     with _curator(policy) as curator:
         plan, _ = curator.plan(f"{SUM} WHERE sex = 'f'", epsilon=1)
-        (account,) = curator._payers.predict(plan, at=curator._clock()).accounts
+        (account,) = curator.payments.predict_accounts(plan.touches, at=curator.clock()).accounts
     assert account.cells is None
     assert plan.private_queries[0].private_query.rows.touches[0].cells is not None
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from datetime import datetime
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from discreet.answer.identity import TableIdentity
 from discreet.answer.rows import TouchedTable
@@ -16,36 +16,30 @@ from discreet.dp.ledger.ledger import Ledger
 from discreet.dp.ledger.records import Account, RemainingBudget
 from discreet.policy import answer_model, model
 
-if TYPE_CHECKING:
-    from discreet.answer.plan import Plan
-
 # The budget of a table that declares none. An epsilon above 10 protects little.
 DEFAULT_BUDGET = Budget(Fraction(10), Fraction(1, 100_000))
 
 
 def charged_accounts(
-    plan: Plan,
+    touches: Iterable[TouchedTable],
     policy: model.Policy | None,
     *,
     analyst: str | None,
     at: datetime,
     identities: Mapping[str, TableIdentity] | None = None,
 ) -> list[Account]:
-    """Return every account that the plan is charged to, each once.
+    """Return every account that reading tables is charged to, each once.
 
     Args:
-        plan: What is asked.
+        touches: What is read.
         policy: The policy, for a budget of all tables together.
         analyst: The analyst who sent the question.
         at: When, for budgets that are renewed.
         identities: The accounts that pay for a table, by its account; by default only its own.
     """
     common = policy.budget if policy else None
-    leaves = (*plan.private_queries, *(search.plan for search in plan.searches))
     accounts: list[Account] = []
-    for touch in _merge_touches(
-        touch for leaf in leaves for touch in leaf.private_query.rows.touches
-    ):
+    for touch in _merge_touches(touches):
         declared = touch.held.policy.budget if touch.held.policy else None
         cells = _qualify_cells(touch)
         found = (identities or {}).get(touch.held.account) or TableIdentity((touch.held.account,))

@@ -32,11 +32,10 @@ def main_query(
     give on average, without its chance. Factors are whole numbers, rounded down, and nothing is
     divided after that, so that the bound holds exactly.
     """
-    if limit.method == "rescale":
-        return _rescale_query(rows, keys, blocks, limit)
     if limit.method == "truncate":
         return _truncate_query(rows, keys, blocks, limit)
-    return _group_query(keep_ranked_rows(rows, limit), keys, blocks)
+    weighted, factor = weigh_rows(keep_ranked_rows(rows, limit), limit)
+    return _group_query(weighted, keys, blocks, factor)
 
 
 def keep_ranked_rows(rows: Rows, limit: Contribution) -> Rows:
@@ -87,10 +86,10 @@ def _sum_expression(value: exp.Expr) -> exp.Expr:
     return exp.Coalesce(this=total, expressions=[build.number(0)])
 
 
-def _rescale_query(
-    rows: Rows, keys: Sequence[TypedExpression], blocks: Sequence[SumBlock], limit: Contribution
-) -> exp.Select:
-    """Return the sums with every row weighted by its person's factor."""
+def weigh_rows(rows: Rows, limit: Contribution) -> tuple[Rows, exp.Expr | None]:
+    """Return rows joined with their unit's factor, and the factor; None where every row counts in full."""
+    if limit.method != "rescale":
+        return rows, None
     names = [unit_name(i) for i in range(len(rows.unit))]
     totals = rows.frame.select(
         *_named_unit(rows),
@@ -107,7 +106,7 @@ def _rescale_query(
     joined = exp.Join(this=build.subquery(totals, TOTALS), on=on, side="LEFT")
     frame = rows.frame.copy()
     frame.append("joins", joined)
-    return _group_query(replace(rows, frame=frame), keys, blocks, _unit_factor(limit))
+    return replace(rows, frame=frame), _unit_factor(limit)
 
 
 def _unit_factor(limit: Contribution) -> exp.Expr:

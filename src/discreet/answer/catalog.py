@@ -12,7 +12,7 @@ from discreet.answer.expressions.typed import TypedExpression
 from discreet.answer.schemas import PinnedSchema, unit_doubts
 from discreet.engines.declared_schema import KIND_NAMES
 from discreet.engines.engine import Column, Kind, Table
-from discreet.errors import InvalidQuestion, UndeclaredUnit, did_you_mean
+from discreet.errors import InvalidQuestion, UndeclaredUnit, WrongUsage, did_you_mean
 from discreet.policy import model
 from discreet.policy.domain import declared_bounds, declared_values
 from discreet.sql import build
@@ -143,6 +143,13 @@ class Catalog:
         if found not in self._opened:
             self._opened[found] = self.openers[found]()
         return self._opened[found]
+
+    def find_named(self, name: str | None) -> CatalogTable:
+        """Return the table called `name`, by default the one that the source itself is."""
+        if name is None and self.main is None:
+            listed = ", ".join(sorted(self.openers))
+            raise WrongUsage(f"The source has several tables. Name one with --table {listed}.")
+        return self.find(name or self.main or "")
 
     def with_bounds(self, found: Mapping[tuple[str, str], tuple[Fraction, Fraction]]) -> Catalog:
         """Return the tables with bounds that were found, by table and column."""

@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 from fractions import Fraction
-from functools import partial
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
@@ -31,13 +30,13 @@ from discreet.answer.cut_rows import CUT_SHARE
 from discreet.answer.explain import Explanation, explain_plan
 from discreet.answer.ledgers import open_ledger
 from discreet.answer.limits import LimitAdvice, advise_limits
-from discreet.answer.payers import AccountFinder
-from discreet.answer.perturb import ReleasedTable, release_query, run_queries
+from discreet.answer.payment import FAILED, Payments
+from discreet.answer.perturb import ReleasedTable
 from discreet.answer.plan import BoundsSearch, Noise, Plan, make_plan
 from discreet.answer.question import Question
 from discreet.answer.question_key import question_key
 from discreet.answer.register import RegisteredTable, RegistrableSource
-from discreet.answer.released_format import pack_released, unpack_released
+from discreet.answer.released_format import unpack_released
 from discreet.answer.resolve import resolve_question
 from discreet.answer.spending import Spending, read_spending
 from discreet.answer.statement import DIALECT, parse_question
@@ -47,7 +46,6 @@ from discreet.answer.weighting import weigh_question
 from discreet.dp.accounting.exact import ExactNumber, to_fraction
 from discreet.dp.ledger.ledger import Ledger
 from discreet.dp.ledger.records import Reservation
-from discreet.dp.noise import system_noise
 from discreet.engines.duckdb import DuckDB
 from discreet.engines.engine import ArrowSchema
 from discreet.errors import DiscreetError, EngineFailed, InvalidQuestion, WrongUsage
@@ -56,7 +54,6 @@ from discreet.policy.model import Policy
 
 CACHE_SIZE = 256  # plans and answers in memory; the ledger has all answers
 LARGEST_CACHED = 1 << 20  # bytes
-FAILED = b"failed"  # stands in the ledger for noise that could not be drawn
 Kept = TypeVar("Kept")
 
 
@@ -140,16 +137,15 @@ class Curator:
         self._opened_from, self._most_rows = opened_from, most_rows
         self.catalog, self.engine, self.ledger = catalog, engine, ledger
         self.policy, self.analyst = policy, analyst
-        self._quantum, self._clock = quantum, clock
+        self.quantum, self.clock = quantum, clock
         self._questions: dict[object, tuple[Question, str]] = {}
         self._plans: dict[object, tuple[Plan, str]] = {}
         self._answers: dict[object, Answer] = {}
-        self._payers = AccountFinder(self)
+        self.payments = Payments(self)
         # One thread: the same released tables give the same rows in the same order each time.
         self._home = DuckDB(threads=1)
         self._home.lock_external_access()
-        # The engine's, which may be held for long, and that of `_home`, which mostly is not.
-        self._lock, self._home_lock = threading.Lock(), threading.Lock()
+        self._home_lock = threading.Lock()
 
     def __enter__(self) -> Self:
         return self
@@ -207,15 +203,16 @@ class Curator:
         True
         """
         stop = stop or CancelToken()
-        with pad_duration(self._quantum):
-            question = weigh_question(question, self.catalog, self._lock) if weighted else question
+        with pad_duration(self.quantum):
+            question = (
+                weigh_question(question, self.catalog, self.payments.lock) if weighted else question
+            )
             plan, text = self.plan(
                 question, epsilon=epsilon, delta=delta, noise=noise, cut_share=cut_share
             )
             finish.require_confidence(confidence)
-            at = self._clock()
-            turn = partial(stop.turn, self._lock, self.engine)
-            charged = self._payers.find(plan, at=at, turn=turn)
+            at = self.clock()
+            charged = self.payments.find_accounts(plan.touches, at=at, stop=stop)
             accounts = charged.accounts
             key = question_key(
                 text, plan, accounts, analyst=self.analyst, options=[noise, consistent]
@@ -224,11 +221,11 @@ class Curator:
             if answer is None:
                 if plan.searches:
                     plan = self._search(plan, question, at, stop)
-                    accounts = self._payers.find(plan, at=at, turn=turn).accounts
-                reservation = self.ledger.reserve(
-                    accounts, plan.price, key=key, at=at, question=text
+                    found = self.payments.find_accounts(plan.touches, at=at, stop=stop)
+                    accounts = found.accounts
+                reservation = self.payments.reserve(
+                    plan.touches, accounts, plan.price, key=key, at=at, question=text
                 )
-                self._payers.remember(plan, at=at)
                 answer, is_known = self._answer_reservation(
                     plan, reservation, stop, consistent=consistent
                 )
@@ -244,13 +241,15 @@ class Curator:
 
         It is charged as a question is, and the same plan on the same data is free again.
         """
-        at, stop = self._clock(), CancelToken()
-        turn = partial(stop.turn, self._lock, self.engine)
-        accounts = self._payers.find(plan, at=at, turn=turn).accounts
+        at, stop = self.clock(), CancelToken()
+        accounts = self.payments.find_accounts(plan.touches, at=at, stop=stop).accounts
         key = question_key(text, plan, accounts, analyst=self.analyst, options=[])
-        reservation = self.ledger.reserve(accounts, plan.price, key=key, at=at, question=text)
-        self._payers.remember(plan, at=at)
-        packed = reservation.answer or self._release(plan, reservation, stop, consistent=False)
+        reservation = self.payments.reserve(
+            plan.touches, accounts, plan.price, key=key, at=at, question=text
+        )
+        packed = reservation.answer or self.payments.release_plan(
+            plan, reservation, stop, consistent=False
+        )
         if packed == FAILED:
             raise EngineFailed("It was charged, but noise could not be added. Try another epsilon.")
         left = summarize_remaining(self.ledger.remaining(accounts))
@@ -258,21 +257,22 @@ class Curator:
 
     def _search(self, plan: Plan, question: str, at: datetime, stop: CancelToken) -> Plan:
         """Find the bounds that a plan needs, and return it with them; each search is charged apart."""
-        turn = partial(stop.turn, self._lock, self.engine)
-        accounts = self._payers.find(plan, at=at, turn=turn).accounts
+        accounts = self.payments.find_accounts(plan.touches, at=at, stop=stop).accounts
         require_remaining_budget(self.ledger.remaining(accounts), plan.price)
         found, paid = dict(plan.found), dict(plan.paid)
         for search in plan.searches:
             alone = replace(plan, private_queries=(search.plan,), noise="laplace", searches=())
-            reservation = self.ledger.reserve(
-                self._payers.find(alone, at=at, turn=turn).accounts,
+            reservation = self.payments.reserve(
+                alone.touches,
+                self.payments.find_accounts(alone.touches, at=at, stop=stop).accounts,
                 search.price,
                 key=search.key,
                 at=at,
                 question=search.question,
             )
-            self._payers.remember(alone, at=at)
-            packed = reservation.answer or self._release(alone, reservation, stop, consistent=False)
+            packed = reservation.answer or self.payments.release_plan(
+                alone, reservation, stop, consistent=False
+            )
             if packed == FAILED:
                 raise EngineFailed(
                     "Finding bounds was charged, but noise could not be added. Give the column "
@@ -286,7 +286,7 @@ class Curator:
 
     def _plan_with_bounds(self, question: str, plan: Plan, found: Mapping[Place, Bounds]) -> Plan:
         """Return the plan of a question with bounds that were found."""
-        with self._lock:
+        with self.payments.lock:
             asked = resolve_question(parse_question(question), self.catalog.with_bounds(found))
         made = make_plan(
             asked,
@@ -304,7 +304,7 @@ class Curator:
         packed = reservation.answer
         is_known = packed is not None
         if packed is None:
-            packed = self._release(plan, reservation, stop, consistent=consistent)
+            packed = self.payments.release_plan(plan, reservation, stop, consistent=consistent)
         if packed == FAILED:
             raise EngineFailed(
                 "The question was charged, but noise could not be added to what it counts. Ask for "
@@ -377,7 +377,7 @@ class Curator:
 
     def _resolve_statement(self, statement: exp.Query) -> Question:
         try:
-            with self._lock:  # public tables are looked at
+            with self.payments.lock:  # public tables are looked at
                 asked = resolve_searching(statement, self.catalog)
             with self._home_lock:
                 finish.rehearse_question(asked, self._home)
@@ -425,7 +425,9 @@ class Curator:
         ('count', 1.4)
         """
         finish.require_confidence(confidence)
-        question = weigh_question(question, self.catalog, self._lock) if weighted else question
+        question = (
+            weigh_question(question, self.catalog, self.payments.lock) if weighted else question
+        )
         plan, text = self.plan(
             question, epsilon=epsilon, delta=delta, noise=noise, cut_share=cut_share
         )
@@ -514,7 +516,7 @@ class Curator:
         within: Fraction | None = None,
     ) -> Explanation:
         """Return what a plan costs and how far off its answer would be; nothing is spent or read."""
-        charged = self._payers.predict(plan, at=self._clock())
+        charged = self.payments.predict_accounts(plan.touches, at=self.clock())
         found = explain_plan(
             plan,
             question=question,
@@ -525,40 +527,6 @@ class Curator:
             policy=self.policy,
         )
         return replace(found, cautions=(*found.cautions, *charged.cautions))
-
-    def _release(
-        self, plan: Plan, reservation: Reservation, stop: CancelToken, *, consistent: bool
-    ) -> bytes:
-        """Return the released tables that the ledger keeps: those that were stored first.
-
-        The queries can be stopped, and asked again they return the same. From the first random number
-        until the ledger has all of them nothing is interrupted, and a failure is kept in their place:
-        otherwise time or failure would reveal something about noise that is drawn again later.
-        """
-        with stop.turn(self._lock, self.engine):
-            try:
-                exact = hide_unexpected_errors(
-                    lambda: [run_queries(leaf, self.engine) for leaf in plan.private_queries]
-                )
-            except DiscreetError:
-                stop.check()
-                raise
-        try:
-            source = system_noise()
-            packed = pack_released(
-                {
-                    leaf.private_query.name: release_query(
-                        leaf, found, noise=source, kind=plan.noise, consistent=consistent
-                    )
-                    for leaf, found in zip(plan.private_queries, exact, strict=True)
-                }
-            )
-        except Exception:  # noqa: BLE001 -- its message may quote data
-            packed = FAILED
-        except BaseException:
-            self.ledger.commit(reservation, FAILED)
-            raise
-        return self.ledger.commit(reservation, packed)
 
     def _finish_answer(self, plan: Plan, packed: bytes, stop: CancelToken) -> Answer:
         """Return the answer computed from released tables, which are public.

@@ -23,7 +23,7 @@ from discreet.dp import event as events
 from discreet.dp.accounting.exact import ExactNumber, to_fraction
 from discreet.dp.budget import Price
 from discreet.dp.noise import representable
-from discreet.errors import InvalidBudget, QuestionRefused, WrongUsage
+from discreet.errors import InvalidBudget, QuestionRefused
 from discreet.result import TabularResult
 from discreet.sql import build
 
@@ -97,12 +97,7 @@ def advise_limits(
     for amount in (price, asked):
         if not 0 < amount <= LARGEST_EPSILON:
             raise InvalidBudget(f"epsilon must be above 0 and at most {LARGEST_EPSILON}.")
-    name = table or catalog.main
-    if name is None:
-        raise WrongUsage(
-            f"The source has several tables. Name one with --table {', '.join(sorted(catalog.openers))}."
-        )
-    held = catalog.find(name)
+    held = catalog.find_named(table)
     probe = _make_probe(held, price)
     plan = _make_limits_plan(held, probe, price)
     released, left, is_known = measure(plan, f"discreet limits {held.name}")

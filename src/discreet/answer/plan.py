@@ -28,6 +28,7 @@ from discreet.answer.cut_rows import CutProbe, cut_query, may_cut_rows
 from discreet.answer.expressions.typed import TypedExpression
 from discreet.answer.keys import KeyDomain, find_key_domain
 from discreet.answer.question import PrivateQuery, Question
+from discreet.answer.rows import TouchedTable
 from discreet.answer.statistics import AggregateReading, assemble_blocks
 from discreet.dp import event as events
 from discreet.dp.accounting.conversion import rho_of_epsilon
@@ -148,6 +149,12 @@ class Plan:
     paid: Mapping[tuple[str, str], Fraction] = field(
         default_factory=dict[tuple[str, str], Fraction]
     )  # what finding them cost this time
+
+    @property
+    def touches(self) -> tuple[TouchedTable, ...]:
+        """The protected tables that it reads, and the parts of them."""
+        leaves = (*self.private_queries, *(search.plan for search in self.searches))
+        return tuple(touch for leaf in leaves for touch in leaf.private_query.rows.touches)
 
 
 def plan_private_query(leaf: PrivateQuery, epsilon: Fraction) -> PrivateQueryPlan:

@@ -7,10 +7,12 @@ import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from discreet.dp.budget import Price
 from discreet.dp.ledger.records import Account
 
 if TYPE_CHECKING:
     from discreet.answer.plan import Plan
+    from discreet.answer.rows import TouchedTable
 
 LAYOUT = 2  # of what the ledger keeps of a question: another one is another question
 
@@ -24,6 +26,27 @@ def question_key(
     options: Sequence[object],
 ) -> str:
     """Return the key of a question in the ledger: it differs wherever the answer may differ."""
+    amounts = [str(plan.epsilon), str(plan.delta), str(plan.cut_share)]
+    touches = [touch for leaf in plan.private_queries for touch in leaf.private_query.rows.touches]
+    return _hash_parts([LAYOUT, text, *amounts, analyst, options], touches, accounts)
+
+
+def mechanism_key(
+    request: str,
+    price: Price,
+    touches: Sequence[TouchedTable],
+    accounts: Sequence[Account],
+    *,
+    analyst: str | None,
+) -> str:
+    """Return the key of a mechanism in the ledger: it differs wherever the result may differ."""
+    amounts = [str(price.epsilon), str(price.delta), str(price.rho), str(price.slip)]
+    return _hash_parts(["mechanism", LAYOUT, request, *amounts, analyst], touches, accounts)
+
+
+def _hash_parts(
+    parts: list[object], touches: Sequence[TouchedTable], accounts: Sequence[Account]
+) -> str:
     tables = {
         touch.held.account: [
             touch.held.version,
@@ -31,21 +54,10 @@ def question_key(
             [[column.name, column.kind] for column in touch.held.planned_columns],
             str(touch.held.table.schema),  # how an untyped file is read
         ]
-        for leaf in plan.private_queries
-        for touch in leaf.private_query.rows.touches
+        for touch in touches
     }
-    parts = [
-        LAYOUT,
-        text,
-        str(plan.epsilon),
-        str(plan.delta),
-        str(plan.cut_share),
-        analyst,
-        options,
-        sorted(tables.items()),
-        sorted(account.name for account in accounts),
-    ]
-    return hashlib.sha256(json.dumps(parts, default=str).encode()).hexdigest()
+    whole = [*parts, sorted(tables.items()), sorted(account.name for account in accounts)]
+    return hashlib.sha256(json.dumps(whole, default=str).encode()).hexdigest()
 
 
 def _policy_facts(policy: Any) -> object:

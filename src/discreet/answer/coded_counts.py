@@ -1,0 +1,294 @@
+"""Counts of coded rows: bounded and coded once inside the engine, then counted as often as needed."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sqlglot import exp
+
+from discreet.answer.bounded_queries import keep_ranked_rows, weigh_rows
+from discreet.answer.contribution import Contribution, contribution_limits
+from discreet.engines.scratch import ScratchEngine
+from discreet.sql import build
+
+if TYPE_CHECKING:
+    from discreet.answer.rows import Rows
+    from discreet.engines.engine import Engine
+
+# A column's name, what gives each of its cells a code from 0 on, and how many codes there are.
+ColumnCode = tuple[str, Callable[[exp.Expr], exp.Expr], int]
+Counts = NDArray[np.int64]
+Codes = NDArray[Any]
+Columns = tuple[int, ...]
+
+# Marginals are counted together in blocks of so many cells: those that an engine in this process has in
+# its cache; a server, for which a look at a row costs more than a place in a table, has larger ones.
+_LOCAL_CELLS, _SERVER_CELLS = 1 << 12, 1 << 16
+_SERVER_BLOCKS = 16  # that one query of a server counts
+_FACTOR, _KEY, _COUNT, _ROWS = "discreet_f", "discreet_k", "discreet_n", "discreet_coded"
+
+
+class CodedCounter:
+    """Counts the coded rows of one table; each unit counts no more than the policy allows.
+
+    Guarantee: the rows of one unit change the counts of each marginal by at most `sensitivity` in
+    all (in the L1 norm, and so in the L2 norm). A row counts `one`, or less if its unit has more rows
+    than may count: then each of its t rows counts the R/t-th part, rounded down to a whole number.
+    Rows are bounded before they are coded, so that all marginals are of the same rows.
+
+    Rows stay in the engine, where `close` drops them; only counts of cells leave it.
+    """
+
+    def __init__(
+        self,
+        rows: Rows,
+        columns: Sequence[ColumnCode],
+        engine: Engine,
+        *,
+        lock: AbstractContextManager[Any] | None = None,
+    ) -> None:
+        self._lock = lock or nullcontext()
+        self.limit = counting_limit(rows)
+        self._names = [f"c{place}" for place in range(len(columns))]
+        self._sizes = [size for _, _, size in columns]
+        self._query = coded_query(rows, columns, self.limit)
+        self._engine = ScratchEngine(engine)
+        self._relation: exp.Table | None = None
+        self._coarse: tuple[tuple[bytes, ...], exp.Table] | None = None
+        self.has_counted = False
+
+    @property
+    def one(self) -> int:
+        """What a row counts whose unit has no more rows than may count."""
+        return self.limit.one
+
+    @property
+    def sensitivity(self) -> int:
+        """The most that one unit changes the counts of one marginal, in units of which a row has `one`."""
+        return self.limit.rows * self.limit.one * self.limit.change
+
+    def count(self, columns: Sequence[Columns], maps: Sequence[Codes] | None) -> list[Counts]:
+        """Return the counts of each of `columns`, of codes or of the coarser ones that `maps` gives them."""
+        wanted = [tuple(sorted(some)) for some in columns]
+        with self._lock:
+            blocks, sizes, found = self._count_in_blocks(wanted, maps)
+        self.has_counted = True
+        holder = {some: _smallest_block(some, blocks, sizes) for some in set(wanted)}
+        return [
+            _sum_block(found[holder[some]], holder[some], order)
+            for some, order in zip(wanted, columns, strict=True)
+        ]
+
+    def close(self) -> None:
+        """Drop the coded rows."""
+        with self._lock:
+            self._engine.close()
+
+    def store_rows(self) -> exp.Table:
+        """Code and bound the rows inside the engine, if that was not done yet, and return their table."""
+        if self._relation is None:
+            self._relation = self._engine.keep(self._query)
+        return self._relation
+
+    def _count_in_blocks(
+        self, wanted: Sequence[Columns], maps: Sequence[Codes] | None
+    ) -> tuple[list[Columns], list[int], dict[Columns, Counts]]:
+        """Return the blocks that hold all of `wanted`, the sizes of columns, and the counts of each block."""
+        relation, sizes = self._coarsen_rows(maps)
+        is_local = self._engine.file_engine is not None
+        blocks = cover_marginals(
+            wanted, sizes, most_cells=_LOCAL_CELLS if is_local else _SERVER_CELLS
+        )
+        step = 1 if is_local else _SERVER_BLOCKS
+        found: dict[Columns, Counts] = {}
+        for first in range(0, len(blocks), step):
+            some = blocks[first : first + step]
+            found |= zip(some, self._count_blocks(relation, some, sizes), strict=True)
+        return blocks, sizes, found
+
+    def _coarsen_rows(self, maps: Sequence[Codes] | None) -> tuple[exp.Table, list[int]]:
+        """Return the table of coarser codes, and how many each column has."""
+        relation = self.store_rows()
+        if maps is None or all(_is_identity(codes) for codes in maps):
+            return relation, self._sizes
+        sizes = [int(codes.max()) + 1 for codes in maps]
+        key = tuple(np.asarray(codes, np.int64).tobytes() for codes in maps)
+        if self._coarse is None or self._coarse[0] != key:
+            if self._coarse is not None:
+                self._engine.drop(self._coarse[1])
+                self._coarse = None
+            wanted = [
+                build.alias_as(
+                    exp.cast(_coarse_code(build.column(name), codes), _integer_type(size)), name
+                )
+                for name, codes, size in zip(self._names, maps, sizes, strict=True)
+            ]
+            if self.one > 1:
+                wanted.append(build.column(_FACTOR))
+            self._coarse = key, self._engine.keep(build.select(*wanted, source=relation.copy()))
+        return self._coarse[1], sizes
+
+    def _count_blocks(
+        self, relation: exp.Table, blocks: Sequence[Columns], sizes: Sequence[int]
+    ) -> list[Counts]:
+        """Return the dense counts of each block; those of one query are its grouping sets."""
+        keys = [f"{_KEY}{number}" for number in range(len(blocks))]
+        packed = [
+            build.alias_as(self._pack_codes(some, sizes), key)
+            for some, key in zip(blocks, keys, strict=True)
+        ]
+        if self.one > 1:
+            packed.append(build.column(_FACTOR))
+        inner = build.subquery(build.select(*packed, source=relation.copy()), _ROWS)
+        total = build.sum_integers(build.column(_FACTOR)) if self.one > 1 else build.count_star()
+        columns = [build.column(key) for key in keys]
+        query = build.select(*columns, build.alias_as(total, _COUNT), source=inner)
+        sets = [exp.Tuple(expressions=[column.copy()]) for column in columns]
+        if len(blocks) == 1:
+            query = query.group_by(columns[0].copy(), copy=False)
+        else:
+            query.set("group", exp.Group(grouping_sets=[exp.GroupingSets(expressions=sets)]))
+        table = self._engine.run(query)
+        numbers = _read_integers(table, _COUNT)
+        return [
+            _spread_counts(table, key, numbers, [sizes[one] for one in some])
+            for some, key in zip(blocks, keys, strict=True)
+        ]
+
+    def _pack_codes(self, columns: Columns, sizes: Sequence[int]) -> exp.Expr:
+        """Return one whole number for the codes of `columns`, whose last one varies quickest."""
+        cells = math.prod(sizes[one] for one in columns)
+        kind = exp.DataType.Type.INT if cells < 1 << 31 else exp.DataType.Type.BIGINT
+        packed: exp.Expr = exp.cast(build.number(0), kind)
+        for place, one in enumerate(columns):
+            code = exp.cast(build.column(self._names[one]), kind)
+            if place == 0:
+                packed = code
+                continue
+            scaled = exp.Mul(this=packed, expression=build.number(sizes[one]))
+            packed = exp.Paren(this=exp.Add(this=scaled, expression=code))
+        return packed
+
+
+def counting_limit(rows: Rows) -> Contribution:
+    """Return what bounds a unit's contribution to every marginal of `rows`.
+
+    Raises:
+        QuestionRefused: The unit may have any number of rows, and the policy sets no limit.
+    """
+    return contribution_limits(rows, has_keys=True, needs_groups=False)
+
+
+def coded_query(rows: Rows, columns: Sequence[ColumnCode], limit: Contribution) -> exp.Select:
+    """Return the query for the coded rows that count, each with the factor it counts with, if it has one."""
+    rows, factor = weigh_rows(keep_ranked_rows(rows, limit), limit)
+    wanted = [
+        build.alias_as(
+            exp.cast(code(rows.resolve(build.column(name)).tree.copy()), _integer_type(size)),
+            f"c{place}",
+        )
+        for place, (name, code, size) in enumerate(columns)
+    ]
+    if factor is not None:
+        wanted.append(build.alias_as(exp.cast(factor, exp.DataType.Type.INT), _FACTOR))
+    return rows.frame.copy().select(*wanted, copy=False)
+
+
+def cover_marginals(
+    wanted: Iterable[Columns], sizes: Sequence[int], *, most_cells: int
+) -> list[Columns]:
+    """Return sets of columns of which every one of `wanted` is part of one.
+
+    A look at all rows costs more than some cells, so that several marginals are counted as one table of
+    at most `most_cells`; a marginal that is larger is counted alone.
+
+    >>> cover_marginals([(0, 1), (0, 2), (1, 2), (3,)], [4, 4, 4, 99], most_cells=64)
+    [(0, 1, 2), (3,)]
+    """
+    left = dict.fromkeys(sorted(set(wanted), key=lambda some: -_count_cells(some, sizes)))
+    blocks: list[Columns] = []
+    while left:
+        block = set(next(iter(left)))
+        cells = _count_cells(block, sizes)
+        while True:
+            gains: dict[int, int] = {}
+            for some in left:
+                missing = [one for one in some if one not in block]
+                if len(missing) == 1 and cells * sizes[missing[0]] <= most_cells:
+                    gains[missing[0]] = gains.get(missing[0], 0) + 1
+            if not gains:
+                break
+            # The most marginals for the fewest cells.
+            best = max(sorted(gains), key=lambda one: gains[one] / math.log(1 + sizes[one]))
+            block.add(best)
+            cells *= sizes[best]
+        blocks.append(tuple(sorted(block)))
+        left = {some: None for some in left if not block.issuperset(some)}
+    return blocks
+
+
+def _count_cells(columns: Iterable[int], sizes: Sequence[int]) -> int:
+    return math.prod(sizes[one] for one in columns)
+
+
+def _smallest_block(columns: Columns, blocks: Sequence[Columns], sizes: Sequence[int]) -> Columns:
+    holders = [block for block in blocks if set(block).issuperset(columns)]
+    return min(holders, key=lambda block: _count_cells(block, sizes))
+
+
+def _sum_block(counts: Counts, block: Columns, order: Columns) -> Counts:
+    """Return the counts of some columns of a block, in their order."""
+    kept = [one for one in block if one in order]
+    dropped = tuple(place for place, one in enumerate(block) if one not in order)
+    found = counts.sum(axis=dropped) if dropped else counts
+    return np.ascontiguousarray(np.transpose(found, [kept.index(one) for one in order]))
+
+
+def _spread_counts(table: Any, key: str, numbers: Counts, shape: list[int]) -> Counts:
+    """Return the counts of all cells, also of those without a row."""
+    places, cells = _read_integers(table, key), math.prod(shape)
+    is_cell = ~np.asarray(table.column(key).is_null()) & (places >= 0) & (places < cells)
+    counts = np.zeros(cells, np.int64)
+    counts[places[is_cell]] = numbers[is_cell]
+    return counts.reshape(shape)
+
+
+def _read_integers(table: Any, name: str) -> Counts:
+    column = table.column(name).combine_chunks().fill_null(0)
+    return column.cast("int64").to_numpy(zero_copy_only=False)
+
+
+def _integer_type(size: int) -> exp.DataType:
+    """Return the narrowest type that holds codes below `size`."""
+    kind = exp.DataType.Type
+    if size <= 1 << 7:
+        return exp.DataType.build(kind.TINYINT)
+    return exp.DataType.build(kind.SMALLINT if size <= 1 << 15 else kind.INT)
+
+
+def _is_identity(codes: Codes) -> bool:
+    return bool(np.array_equal(codes, np.arange(len(codes))))
+
+
+def _coarse_code(code: exp.Expr, codes: Codes) -> exp.Expr:
+    """Return the coarser code of `code`, by halving the runs of codes that have the same one."""
+    if _is_identity(codes):
+        return code
+    starts = [0, *(np.flatnonzero(np.diff(codes)) + 1).tolist()]
+    return _search_run(code, starts, [int(codes[start]) for start in starts])
+
+
+def _search_run(code: exp.Expr, starts: list[int], values: list[int]) -> exp.Expr:
+    if len(starts) == 1:
+        return build.number(values[0])
+    half = len(starts) // 2
+    below = exp.If(
+        this=exp.LT(this=code.copy(), expression=build.number(starts[half])),
+        true=_search_run(code, starts[:half], values[:half]),
+    )
+    return exp.Case(ifs=[below], default=_search_run(code, starts[half:], values[half:]))
