@@ -258,7 +258,7 @@ def test_a_table_whose_unit_is_in_doubt_is_refused_before_it_is_paid():
 
 
 def test_a_public_table_and_an_unnamed_one_are_refused():
-    public = "tables: {people: {public: true, columns: {age: {kind: integer}}}}"
+    public = "tables: {people: {public: true, columns: {age: {role: insensitive, kind: integer}}}}"
     with hold({"people": PEOPLE}, public) as curator, pytest.raises(QuestionRefused):
         ask(curator)
     with hold({"people": PEOPLE}, POLICY) as curator, pytest.raises(WrongUsage, match="people"):
