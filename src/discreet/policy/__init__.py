@@ -39,6 +39,13 @@ if TYPE_CHECKING:
         TCloseness,
         TopCode,
     )
+    from discreet.policy.rules import (
+        DeclaredDependency,
+        DeclaredImpossible,
+        DeclaredOrder,
+        DeclaredSum,
+        ValueCondition,
+    )
     from discreet.policy.text_format import CellFormat, TextFormat
     from discreet.policy.write import dump_policy
 
@@ -49,6 +56,10 @@ _HOMES = {
     "CellFormat": "text_format",
     "ContributionLimits": "answer_model",
     "Cuts": "hierarchies.intervals",
+    "DeclaredDependency": "rules",
+    "DeclaredImpossible": "rules",
+    "DeclaredOrder": "rules",
+    "DeclaredSum": "rules",
     "Extremes": "hierarchies.intervals",
     "Intervals": "hierarchies.intervals",
     "Lookup": "hierarchies.lookup",
@@ -56,6 +67,7 @@ _HOMES = {
     "Taxonomy": "hierarchies.tree",
     "TextFormat": "text_format",
     "UnitPeriod": "answer_model",
+    "ValueCondition": "rules",
     "build_taxonomy": "hierarchies.tree",
     "dump_policy": "write",
     "load_policy": "load",
@@ -79,6 +91,10 @@ __all__ = [
     "ColumnRole",
     "ContributionLimits",
     "Cuts",
+    "DeclaredDependency",
+    "DeclaredImpossible",
+    "DeclaredOrder",
+    "DeclaredSum",
     "DeltaDisclosure",
     "DeltaPresence",
     "Extremes",
@@ -102,6 +118,7 @@ __all__ = [
     "TextFormat",
     "TopCode",
     "UnitPeriod",
+    "ValueCondition",
     "build_taxonomy",
     "dump_policy",
     "load_policy",

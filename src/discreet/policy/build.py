@@ -15,6 +15,7 @@ from discreet.policy.hierarchies.lookup import read_lookup
 from discreet.policy.hierarchies.prefix import Prefix
 from discreet.policy.hierarchies.tree import build_taxonomy
 from discreet.policy.hierarchy import Hierarchy
+from discreet.policy.rules_schema import build_rules
 from discreet.policy.text_format import CellFormat, TextFormat
 from discreet.registry import CRITERIA
 
@@ -70,6 +71,7 @@ def build_policy(
 ) -> model.Policy:
     """Return the policy; `hierarchies` are by table and column."""
     tables: dict[str, model.TablePolicy] = {}
+    folder = Path() if path is None else path.parent
     for name, table in written.tables.items():
         place = ("tables", name)
         # `unit: row` is the word; a column of that name is written `unit: {column: row}`.
@@ -104,6 +106,9 @@ def build_policy(
             unit_is_row=is_row,
             reading=_build_text_format(table.reading),
             distinct_from=tuple(table.distinct_from),
+            rules=build_rules(
+                table.rules, folder=folder, document=document, place=(*place, "rules")
+            ),
             line=document.line(place),
         )
     budget = _build_budget(written.budget, document=document, place=("budget",))

@@ -15,6 +15,7 @@ from discreet.policy.hierarchies.calendar import PERIODS
 from discreet.policy.hierarchies.values import NUMBER
 from discreet.policy.hierarchy import Hierarchy
 from discreet.policy.model import ColumnRole
+from discreet.policy.rules_schema import check_rules
 from discreet.policy.schema import WrittenHierarchy, read_as
 from discreet.registry import CRITERIA
 
@@ -95,7 +96,7 @@ def build_hierarchies(
     return built
 
 
-def check_tables(tables: dict[str, PartialTable], *, faults: Faults) -> None:
+def check_tables(tables: dict[str, PartialTable], *, folder: Path, faults: Faults) -> None:
     """Note where units, references and criteria contradict the columns, or two tables share an id."""
     _check_ids(tables, faults=faults)
     for table in tables.values():
@@ -110,6 +111,13 @@ def check_tables(tables: dict[str, PartialTable], *, faults: Faults) -> None:
         _check_public(table, faults=faults)
         _check_unit_period(table, faults=faults)
         _check_partitions(table, faults=faults)
+        check_rules(
+            table.written.get("rules"),
+            table.columns,
+            folder=folder,
+            place=(*table.place, "rules"),
+            faults=faults,
+        )
 
 
 def _check_ids(tables: dict[str, PartialTable], *, faults: Faults) -> None:

@@ -71,6 +71,8 @@ def _part_name(place: Place) -> str | None:
             return f"column '{column}'"
         case ("criteria", int(index), *rest):
             return _item_name("criterion", index, rest)
+        case ("rules", int(index), *rest):
+            return _item_name("rule", index, rest)
         case ("release", "steps", int(index), *rest):
             return _item_name("step", index, rest)
         case ("budget", "analysts", str(name), *_):
@@ -102,12 +104,8 @@ def _error_sentence(error: ErrorDetails) -> str:
             return str(context["error"])
         case "model_type" if not place:
             return f"a policy begins with the key 'tables', not with {_describe_input(error)}."
-        case "model_type" if place[-2:-1] == ("criteria",):
-            return "write the criterion with its parameters, such as `k-anonymity: {k: 5}`."
-        case "model_type" if place[-2:-1] == ("steps",):
-            return (
-                "write the step with its parameters, such as `round: {column: income, base: 100}`."
-            )
+        case "model_type" if place[-2:-1] in _EXAMPLES:
+            return f"write the {_LISTED[place[-2:-1]]} with {_EXAMPLES[place[-2:-1]]}."
         case kind:
             template = _TEMPLATES.get(kind, "'{key}' is not valid here.")
             form = _FORMS.get(key, f"match {context.get('pattern')}")
@@ -121,7 +119,16 @@ def _unknown_key(key: str, place: Place) -> str:
     return broken.get(key, f"unknown {what} '{key}'.{near}")
 
 
-_LISTED: dict[tuple[str | int, ...], str] = {("criteria",): "criterion", ("steps",): "step"}
+_LISTED: dict[tuple[str | int, ...], str] = {
+    ("criteria",): "criterion",
+    ("rules",): "rule",
+    ("steps",): "step",
+}
+_EXAMPLES: dict[tuple[str | int, ...], str] = {
+    ("criteria",): "its parameters, such as `k-anonymity: {k: 5}`",
+    ("rules",): "its columns, such as `order: [admitted, discharged]`",
+    ("steps",): "its parameters, such as `round: {column: income, base: 100}`",
+}
 _NO_WHOLE = "'{key}' must be a whole number, not {shown}."
 _NO_NUMBER = "'{key}' must be a number, not {shown}."
 _NO_MAPPING = "'{key}' must hold keys and values, not {shown}."

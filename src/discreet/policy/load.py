@@ -70,7 +70,7 @@ def parse_policy(text: str, *, path: Path | None = None) -> Policy:
     tables = read_partial_tables(document.data)
     folder = Path() if path is None else path.parent
     hierarchies = build_hierarchies(tables, folder=folder, faults=faults)
-    check_tables(tables, faults=faults)
+    check_tables(tables, folder=folder, faults=faults)
     if isinstance(written, list) or faults.found:
         raise faults.error()
     return build_policy(written, document=document, hierarchies=hierarchies, path=path)

@@ -24,6 +24,7 @@ from discreet.criteria import (  # noqa: F401
     TCloseness,
 )
 from discreet.policy.answer_model import BudgetPolicy, ContributionLimits, Parts, UnitPeriod
+from discreet.policy.rules import DeclaredRule, rules_without
 from discreet.policy.text_format import CellFormat, TextFormat
 
 if TYPE_CHECKING:
@@ -349,7 +350,7 @@ class TablePolicy:
     rows look alike and are other people's. `public`
     tables may be read by every user. `tolerance` is the share of people that an attack, by name or
     by `default`, may expose in what is published. `partitions` are the columns whose parts of the
-    table are charged apart: a unit lies in one part only. `unit_is_row` means that each row was
+    table are charged apart: a unit lies in one part only. `rules` hold in every row. `unit_is_row` means that each row was
     declared to be a person; with neither that nor a `unit`, the unit is undeclared.
 
     >>> table = TablePolicy(
@@ -380,6 +381,7 @@ class TablePolicy:
     unit_is_row: bool = False
     reading: TextFormat = field(default_factory=TextFormat)
     distinct_from: tuple[str, ...] = ()
+    rules: tuple[DeclaredRule, ...] = ()
     line: int | None = field(default=None, compare=False)
 
     def column(self, name: str) -> ColumnPolicy | None:
@@ -417,6 +419,7 @@ class TablePolicy:
             columns=tuple(column for column in self.columns if column.name not in names),
             criteria=tuple(c for c in self.criteria if getattr(c, "column", None) not in names),
             release=release,
+            rules=rules_without(self.rules, names),
         )
 
 

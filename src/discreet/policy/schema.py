@@ -32,6 +32,7 @@ from discreet.policy.hierarchies.calendar import Period
 from discreet.policy.model import ColumnKind, ColumnRole
 from discreet.policy.reading_schema import WrittenCells, WrittenReading
 from discreet.policy.release_schema import Tolerance, WrittenRelease
+from discreet.policy.rules_schema import WrittenRule
 from discreet.registry import CRITERIA, CriterionSpec
 
 Periods = Annotated[list[Period], Field(min_length=1)]
@@ -245,6 +246,10 @@ class WrittenTable(WrittenMapping):
         description="The columns by name; `name: identifier` is short for `name: {role: identifier}`."
     )
     criteria: list[WrittenCriterion] = Field([], description="What the table must meet.")
+    rules: list[WrittenRule] = Field(
+        [],
+        description="What holds in every row, known without the data; synthetic rows keep to it.",
+    )
     release: WrittenRelease | None = Field(None, description="How the table is published.")
     tolerance: Tolerance = Field(
         {},

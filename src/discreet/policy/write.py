@@ -18,6 +18,7 @@ from discreet.policy.model import (
     TablePolicy,
     step_name,
 )
+from discreet.policy.rules import rule_value
 
 
 def flow_text(value: Any) -> str:
@@ -72,6 +73,7 @@ def _table_value(table: TablePolicy) -> dict[str, Any]:
         **_head_value(table),
         "columns": columns,
         "criteria": criteria,
+        "rules": [rule_value(rule) for rule in table.rules],
         "release": _release_value(table.release),
     }
     return {name: value for name, value in found.items() if value}
@@ -92,6 +94,8 @@ def _table_lines(table: TablePolicy) -> list[str]:
         *columns,
         *(["criteria:"] if criteria else []),
         *criteria,
+        *(["rules:"] if table.rules else []),
+        *(f"  - {flow_text(rule_value(rule))[1:-1]}" for rule in table.rules),
         *_release_lines(table.release),
     ]
 
