@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from discreet.errors import InvalidHierarchy, SourceNotFound, did_you_mean
+from discreet.errors import InvalidHierarchy, InvalidPolicy, SourceNotFound, did_you_mean
 from discreet.policy.answer_model import ROW
 from discreet.policy.build import build_hierarchy, split_reference
 from discreet.policy.domain import has_dates, unwrap
@@ -15,7 +15,7 @@ from discreet.policy.hierarchies.calendar import PERIODS
 from discreet.policy.hierarchies.values import NUMBER
 from discreet.policy.hierarchy import Hierarchy
 from discreet.policy.model import ColumnRole
-from discreet.policy.rules_schema import check_rules
+from discreet.policy.rules_schema import WrittenRule, build_rule
 from discreet.policy.schema import WrittenHierarchy, read_as
 from discreet.registry import CRITERIA
 
@@ -111,13 +111,7 @@ def check_tables(tables: dict[str, PartialTable], *, folder: Path, faults: Fault
         _check_public(table, faults=faults)
         _check_unit_period(table, faults=faults)
         _check_partitions(table, faults=faults)
-        check_rules(
-            table.written.get("rules"),
-            table.columns,
-            folder=folder,
-            place=(*table.place, "rules"),
-            faults=faults,
-        )
+        _check_rules(table, folder=folder, faults=faults)
 
 
 def _check_ids(tables: dict[str, PartialTable], *, faults: Faults) -> None:
@@ -401,3 +395,20 @@ def _check_units_in_parts(
             f"one person's {per} may have rows in several parts by '{parts}', so questions about "
             f"different parts add up. Choose one of: {', '.join(PERIODS[PERIODS.index(per) :])}.",
         )
+
+
+def _check_rules(table: PartialTable, *, folder: Path, faults: Faults) -> None:
+    """Note rules that name columns which the table does not list, and files that cannot be read."""
+    written = table.written.get("rules")
+    for index, item in enumerate(written if isinstance(written, list) else []):
+        rule = read_as(WrittenRule, item)
+        if isinstance(rule, list):  # the schema reports it
+            continue
+        place = (*table.place, "rules", index, *rule.model_fields_set)
+        try:
+            named = build_rule(rule, folder=folder, line=0).columns
+        except InvalidPolicy as error:
+            faults.add(place, error.faults[0])
+            continue
+        for name in named:
+            _is_listed(name, table=table, place=place, faults=faults)

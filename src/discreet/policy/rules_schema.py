@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Annotated, Any, Self, cast
 
 from pydantic import BeforeValidator, ConfigDict, Field, WithJsonSchema, model_validator
 
-from discreet.errors import InvalidPolicy, did_you_mean
 from discreet.policy.base_schema import Name, Word, WrittenMapping
 from discreet.policy.domain import has_dates
 from discreet.policy.rules import (
@@ -21,7 +20,6 @@ from discreet.policy.rules import (
 
 if TYPE_CHECKING:
     from discreet.policy.document import Document, Place
-    from discreet.policy.faults import Faults
 
 _SCALAR: dict[str, Any] = {"type": ["string", "number", "boolean"]}
 _CONDITION: dict[str, Any] = {
@@ -152,12 +150,17 @@ def build_rules(
 ) -> tuple[DeclaredRule, ...]:
     """Return the rules of a table; files were found to be readable before."""
     return tuple(
-        _build_rule(rule, folder=folder, line=document.line((*place, index)))
+        build_rule(rule, folder=folder, line=document.line((*place, index)))
         for index, rule in enumerate(written)
     )
 
 
-def _build_rule(written: WrittenRule, *, folder: Path, line: int) -> DeclaredRule:
+def build_rule(written: WrittenRule, *, folder: Path, line: int) -> DeclaredRule:
+    """Return one rule.
+
+    Raises:
+        InvalidPolicy: Its file cannot be read.
+    """
     if written.dependency is not None:
         found = written.dependency
         rows = (
@@ -171,29 +174,3 @@ def _build_rule(written: WrittenRule, *, folder: Path, line: int) -> DeclaredRul
     if written.sum is not None:
         return DeclaredSum(written.sum.total, tuple(written.sum.parts), line=line)
     return DeclaredImpossible(tuple((written.never or {}).items()), line=line)
-
-
-def check_rules(
-    written: Any,
-    columns: dict[str, dict[str, Any]],
-    *,
-    folder: Path,
-    place: "Place",
-    faults: "Faults",
-) -> None:
-    """Note rules that name columns which the table does not list, and files that cannot be read."""
-    for index, item in enumerate(written if isinstance(written, list) else []):
-        try:
-            rule = WrittenRule.model_validate(item)
-        except ValueError:
-            continue  # the schema reports it
-        at = (*place, index, *rule.model_fields_set)
-        try:
-            named = _build_rule(rule, folder=folder, line=0).columns
-        except InvalidPolicy as error:
-            faults.add(at, error.faults[0])
-            continue
-        for name in named:
-            if name not in columns:
-                near = did_you_mean(name, columns)
-                faults.add(at, f"column '{name}' is not listed in table '{place[1]}'.{near}")
