@@ -1,6 +1,6 @@
 """How near a synthetic table is to the one it stands for, and what it takes.
 
-Run with `python -m bench.synthesize [full fast] [--epsilon 1] [--runs 3]`. Adult, in one public
+Run with `python -m bench.synthesize [full fast pure] [--epsilon 1] [--runs 3]`. Adult, in one public
 discretization, four fifths of the rows; the rest tests a classifier trained on synthetic rows. How the
 table is made and scored is in `../shared/prototypes` (`prep.py`, `evalu.py`), for every synthesizer alike.
 `tv2` is the mean total variation over all pairs of columns: 0.016 for a bootstrap of the real table, 0.083 for
@@ -21,11 +21,11 @@ from typing import Any
 import numpy as np
 
 from discreet.dp.accounting.conversion import rho_of_epsilon
-from discreet.release.synthesize.rounds import FAST, FULL, fit_model
-from discreet.release.synthesize.spending import SynthesisBudget
+from discreet.release.synthesize.rounds import FAST, FULL, PURE, fit_model
+from discreet.release.synthesize.spending import PureSynthesisBudget, SynthesisBudget
 
 SHARED = Path(os.environ.get("DISCREET_SHARED", "../shared")).resolve()
-SETTINGS = {"full": FULL, "fast": FAST}
+SETTINGS = {"full": FULL, "fast": FAST, "pure": PURE}
 DELTA = Fraction(1, 10**9)
 TARGET = "salary-class"
 
@@ -56,12 +56,16 @@ def synthesize(train: Any, sizes: list[int], ordered: list[bool], name: str, eps
     """Return synthetic rows, and the CPU seconds they took."""
     began = time.process_time()
     chance = np.random.default_rng()
-    rho = rho_of_epsilon(Fraction(epsilon), delta=DELTA)
+    if name == "pure":
+        allowance = PureSynthesisBudget(Fraction(epsilon), sensitivity=1)
+    else:
+        rho = rho_of_epsilon(Fraction(epsilon), delta=DELTA)
+        allowance = SynthesisBudget(rho, sensitivity=1)
     model = fit_model(
         ArrayCounter(train.to_numpy(), sizes),
         sizes,
         ordered,
-        SynthesisBudget(rho, sensitivity=1),
+        allowance,
         target=list(train.columns).index(TARGET),
         settings=SETTINGS[name],
         chance=chance,
@@ -73,7 +77,7 @@ def synthesize(train: Any, sizes: list[int], ordered: list[bool], name: str, eps
 def main() -> None:
     """Print a line for each run."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("names", nargs="*", metavar="NAME", help="full or fast")
+    parser.add_argument("names", nargs="*", metavar="NAME", help="full, fast or pure")
     parser.add_argument("--epsilon", nargs="*", default=["1"])
     parser.add_argument("--runs", type=int, default=3)
     given = parser.parse_args()

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import itertools
+import math
 from fractions import Fraction
 
 import numpy as np
 import pytest
 from bench.synthesize import ArrayCounter
 
-from discreet.release.synthesize.rounds import FAST, FULL, fit_model
-from discreet.release.synthesize.spending import SynthesisBudget
+from discreet.release.synthesize.rounds import FAST, FULL, PURE, fit_model
+from discreet.release.synthesize.spending import PureSynthesisBudget, SynthesisBudget
 
 SIZES = [4, 5, 9, 2]
 ORDERED = [False, False, True, False]
 RHO = Fraction(1, 2)
+EPSILON = Fraction(2)
 
 
 class ReplayedBudget(SynthesisBudget):
@@ -24,12 +27,12 @@ class ReplayedBudget(SynthesisBudget):
         self.to_release = iter(released)
         self.cost = Fraction(0)
 
-    def measure(self, counts, rho, *, vectors=1):
-        before, released, price = next(self.to_release)
-        assert price == (rho, vectors)
-        self._spent += rho
+    def measure(self, counts, price, *, vectors=1):
+        before, released, paid = next(self.to_release)
+        assert paid == (price, vectors)
+        self._spent += price
         change = np.asarray(counts).ravel() - before
-        scale_squared = Fraction(vectors) / (2 * rho)
+        scale_squared = Fraction(vectors) / (2 * price)
         self.cost += Fraction(int((change * change).sum())) / (2 * scale_squared)
         return released
 
@@ -41,10 +44,65 @@ class RecordedBudget(SynthesisBudget):
         super().__init__(rho, sensitivity=1)
         self.kept = []
 
-    def measure(self, counts, rho, *, vectors=1):
-        released = super().measure(counts, rho, vectors=vectors)
-        self.kept.append((np.asarray(counts).ravel().copy(), released, (rho, vectors)))
+    def measure(self, counts, price, *, vectors=1):
+        released = super().measure(counts, price, vectors=vectors)
+        self.kept.append((np.asarray(counts).ravel().copy(), released, (price, vectors)))
         return released
+
+
+class RecordedPureBudget(PureSynthesisBudget):
+    """Keeps what was counted, chosen and released."""
+
+    def __init__(self, epsilon):
+        super().__init__(epsilon, sensitivity=1)
+        self.kept = []
+
+    def measure(self, counts, price, *, vectors=1):
+        released = super().measure(counts, price, vectors=vectors)
+        self.kept.append((np.asarray(counts).ravel().copy(), released, price))
+        return released
+
+    def choose(self, scores, price):
+        place = super().choose(scores, price)
+        self.kept.append((list(scores), place, price))
+        return place
+
+
+class ReplayedPureBudget(PureSynthesisBudget):
+    """Returns what was released before, and adds up how much more likely it was there than here."""
+
+    def __init__(self, epsilon, released):
+        super().__init__(epsilon, sensitivity=1)
+        self.to_release = iter(released)
+        self.cost = 0.0
+
+    def measure(self, counts, price, *, vectors=1):
+        before, released, paid = next(self.to_release)
+        assert (price, vectors) == (paid, 1)
+        self._spent += price
+        self.cost += float(np.abs(np.asarray(counts).ravel() - before).sum() * price)
+        return released
+
+    def choose(self, scores, price):
+        before, place, paid = next(self.to_release)
+        assert price == paid
+        self._spent += price
+        chances = [choice_chance(some, place, float(price) / 2) for some in (before, scores)]
+        self.cost += abs(math.log(chances[0] / chances[1]))
+        return place
+
+
+def choice_chance(scores, place, rate):
+    """Return the chance that permute-and-flip chooses `place`.
+
+    Candidates come in the order of uniform times; at time t, each other one has come with a true coin with
+    chance t times that of its coin. The integral over t is that of a polynomial: exact by Gauss and Legendre.
+    """
+    coins = np.exp((np.asarray(scores) - max(scores)) * rate)
+    nodes, weights = np.polynomial.legendre.leggauss(len(coins) // 2 + 1)
+    times = (nodes + 1) / 2
+    others = np.prod(1 - np.outer(times, np.delete(coins, place)), axis=1)
+    return float(coins[place] * (weights / 2 @ others))
 
 
 def make_rows(count):
@@ -81,6 +139,33 @@ def test_one_person_costs_at_most_what_was_reserved(settings, person, count):
     twice = ReplayedBudget(RHO, recorded.kept)
     run(np.vstack([rows, [person], [person]]), twice, settings)
     assert twice.cost > RHO  # the check can fail
+
+
+@pytest.mark.parametrize("person", [[0, 0, 0, 0], [3, 4, 8, 0]], ids=["typical", "rare"])
+@pytest.mark.parametrize("count", [40, 3000], ids=["few rows", "many rows"])
+def test_one_person_costs_at_most_epsilon_without_delta(person, count):
+    rows = make_rows(count)
+    recorded = RecordedPureBudget(EPSILON)
+    run(rows, recorded, PURE)
+    assert any(isinstance(released, int) for _, released, _ in recorded.kept)
+    replayed = ReplayedPureBudget(EPSILON, recorded.kept)
+    run(np.vstack([rows, [person]]), replayed, PURE)
+    assert 0 < replayed.cost <= EPSILON * (1 + 1e-9)
+    twice = ReplayedPureBudget(EPSILON, recorded.kept)
+    run(np.vstack([rows, [person], [person]]), twice, PURE)
+    assert twice.cost > EPSILON  # the check can fail
+
+
+def test_a_choice_has_the_chance_that_the_replay_reckons():
+    scores, rate = [5, 4, 2, 5], 0.5
+    coins = [math.exp((score - 5) * rate) for score in scores]
+    expected = [0.0] * 4
+    for order in itertools.permutations(range(4)):
+        missed = 1.0
+        for place in order:
+            expected[place] += missed * coins[place] / 24
+            missed *= 1 - coins[place]
+    assert [choice_chance(scores, place, rate) for place in range(4)] == pytest.approx(expected)
 
 
 def test_a_model_that_says_little_is_fitted_when_nothing_is_worth_its_noise():

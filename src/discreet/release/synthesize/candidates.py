@@ -6,6 +6,7 @@ import itertools
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +20,7 @@ from discreet.release.synthesize.junction_tree import (
     triangulate,
 )
 from discreet.release.synthesize.resolutions import Resolutions
+from discreet.release.synthesize.spending import PureSynthesisBudget
 
 # The mean of |x| of a standard Gaussian x, rounded: what noise adds to a cell.
 MEAN_ERROR = 0.8
@@ -118,6 +120,47 @@ def choose_candidates(
         if total > best[0]:
             best = (total, places, number)
     return sorted(best[1], key=lambda place: -scores[place]), best[2]
+
+
+def pick_candidates(
+    candidates: Sequence[Candidate],
+    scores: Sequence[int],
+    allowance: PureSynthesisBudget,
+    *,
+    price: Fraction,
+    picks: int,
+    scale: float,
+    penalty: float,
+) -> list[Candidate]:
+    """Return candidates chosen one by one, each for its share of `price`; fewer if no more are worth it.
+
+    Measuring nothing is always a candidate, with a gain of 0: once it is chosen, choosing ends.
+
+    Guarantee: a candidate's gain is its score less a public number, so that one unit changes it by no more
+    than the score.
+
+    Args:
+        candidates: What may be measured.
+        scores: How far the model is off, for each.
+        allowance: What choices are paid from.
+        price: What all choices may cost.
+        picks: How many to choose at most.
+        scale: The standard error of a count.
+        penalty: How much an error by noise weighs against an error of the model.
+    """
+    gains = [
+        score - round(penalty * MEAN_ERROR * scale * one.cells)
+        for one, score in zip(candidates, scores, strict=True)
+    ]
+    left = list(range(len(candidates)))
+    picked: list[Candidate] = []
+    for _ in range(picks):
+        place = allowance.choose([*(gains[one] for one in left), 0], price / picks)
+        if place == len(left):
+            break
+        picked.append(candidates[left[place]])
+        left = [one for one in left if candidates[one].columns != picked[-1].columns]
+    return picked
 
 
 def choose_target_pairs(

@@ -7,7 +7,6 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from functools import cached_property
 from typing import Protocol
 
 import numpy as np
@@ -15,7 +14,6 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from discreet.release.synthesize.candidates import (
-    MEAN_ERROR,
     Candidate,
     choose_candidates,
     choose_target_pairs,
@@ -24,27 +22,21 @@ from discreet.release.synthesize.candidates import (
     list_pairs,
     list_triples,
     measure_misfit,
+    pick_candidates,
     working_levels,
 )
-from discreet.release.synthesize.fit import (
-    FittedTable,
-    NoisyMarginal,
-    fit_maximum_entropy,
-    sum_coarse,
-)
+from discreet.release.synthesize.fit import NoisyMarginal, fit_maximum_entropy, sum_coarse
 from discreet.release.synthesize.junction_tree import Codes, Columns, Floats
-from discreet.release.synthesize.resolutions import (
-    Resolutions,
-    choose_resolutions,
-    project_on_simplex,
+from discreet.release.synthesize.model import FittedColumns, SyntheticModel
+from discreet.release.synthesize.resolutions import choose_resolutions, project_on_simplex
+from discreet.release.synthesize.spending import (
+    PureSynthesisBudget,
+    SynthesisBudget,
+    divide_budget,
 )
-from discreet.release.synthesize.sample import refine_column, sample_rows
-from discreet.release.synthesize.spending import SynthesisBudget, divide_budget
 
 Counts = NDArray[np.int64]
 
-# Noise is spread over marginals in proportion to cells^(2/3), which gives the least total error.
-_POWER = 2 / 3
 _SHARES_OF_ROUNDS = {1: (1.0,), 2: (0.6, 0.4), 3: (0.5, 0.3, 0.2)}
 # How many rows stand for the model when it is compared with counts, and what that comparison lacks.
 _MODEL_ROWS = 200_000
@@ -67,6 +59,7 @@ class FitSettings:
         penalty: How much an error by noise weighs against one of the model.
         has_triples: Whether triples with the target are tried from the second round on.
         numbers: How many marginals a round may choose.
+        picks: How many marginals are chosen one by one, where choices are paid without delta.
     """
 
     rounds: int = 3
@@ -76,6 +69,7 @@ class FitSettings:
     penalty: float = 0.7
     has_triples: bool = True
     numbers: tuple[int, ...] = (4, 8, 12, 16, 20, 25, 30, 40)
+    picks: int = 20
 
 
 FULL = FitSettings()
@@ -86,6 +80,8 @@ FAST = FitSettings(
     has_triples=False,
     numbers=(10, 20, 30, 40),
 )
+# For a budget without delta: what suits Laplace noise.
+PURE = FitSettings(rounds=1, has_triples=False)
 
 
 class Counter(Protocol):
@@ -94,80 +90,6 @@ class Counter(Protocol):
     def count(self, columns: Sequence[Columns], maps: Sequence[Codes] | None) -> list[Counts]:
         """Return the counts of each of `columns`, of values or of the codes that `maps` gives them."""
         ...
-
-
-@dataclass(frozen=True)
-class FittedColumns:
-    """The columns one by one.
-
-    Attributes:
-        total: The number of rows, from noisy counts.
-        counts: The noisy count of each value.
-        scales: The standard error of these counts.
-        frequencies: The share of each value.
-        resolutions: How coarsely each column can be seen.
-    """
-
-    total: float
-    counts: tuple[Floats, ...]
-    scales: tuple[float, ...]
-    frequencies: tuple[Floats, ...]
-    resolutions: tuple[Resolutions, ...]
-
-    @cached_property
-    def finest_frequencies(self) -> tuple[Floats, ...]:
-        """The share of each finest code."""
-        return tuple(
-            sum_coarse(shares, [one.finest], [one.sizes[-1]])
-            for shares, one in zip(self.frequencies, self.resolutions, strict=True)
-        )
-
-    @property
-    def expected_error(self) -> float:
-        """The share of rows that noise puts at a wrong value of a column, on average over columns."""
-        errors = [scale * len(one) for scale, one in zip(self.scales, self.counts, strict=True)]
-        return MEAN_ERROR * sum(errors) / (2 * self.total * len(errors))
-
-
-@dataclass(frozen=True)
-class SyntheticModel:
-    """A fitted table, from which rows are drawn; all of it is post-processing of noisy counts.
-
-    Attributes:
-        columns: The columns one by one.
-        table: The distribution of working values.
-        levels: The level of resolution that each column is fitted at.
-        chosen: The marginals that were measured.
-    """
-
-    columns: FittedColumns
-    table: FittedTable
-    levels: tuple[int, ...]
-    chosen: tuple[Candidate, ...]
-
-    def sample(self, count: int, chance: Generator) -> NDArray[np.int32]:
-        """Return `count` rows of values, each value as its place in its column's domain."""
-        coarse = [
-            one.of_values(level)
-            for one, level in zip(self.columns.resolutions, self.levels, strict=True)
-        ]
-        return self._sample_refined(count, coarse, self.columns.frequencies, chance)
-
-    def sample_finest(self, count: int, chance: Generator) -> NDArray[np.int32]:
-        """Return `count` rows of finest codes, to compare with counts of them."""
-        columns = self.columns
-        coarse = [
-            one.levels[level] for one, level in zip(columns.resolutions, self.levels, strict=True)
-        ]
-        return self._sample_refined(count, coarse, columns.finest_frequencies, chance)
-
-    def _sample_refined(
-        self, count: int, coarse: Sequence[Codes], shares: Sequence[Floats], chance: Generator
-    ) -> NDArray[np.int32]:
-        rows = sample_rows(self.table, count, chance)
-        for place, (codes, share) in enumerate(zip(coarse, shares, strict=True)):
-            rows[:, place] = refine_column(rows[:, place], codes, share, chance)
-        return rows
 
 
 def fit_model(
@@ -224,9 +146,9 @@ class _Look:
 
 
 def _look_at_columns(
-    exact: Sequence[Counts], sizes: Sequence[int], allowance: SynthesisBudget, rho: Fraction
+    exact: Sequence[Counts], sizes: Sequence[int], allowance: SynthesisBudget, price: Fraction
 ) -> _Look:
-    shares = divide_budget(rho, [size**_POWER for size in sizes])
+    shares = divide_budget(price, [size**allowance.power for size in sizes])
     counts = [allowance.measure(one, share) for one, share in zip(exact, shares, strict=True)]
     return _Look(tuple(counts), tuple(allowance.scale(share) for share in shares))
 
@@ -275,14 +197,21 @@ class _Rounds:
         """Score, choose, measure and fit; return what was not worth spending."""
         is_last = number == self.settings.rounds - 1
         candidates = list_candidates(self._wanted_columns(number), self.columns.resolutions)
-        scores, spread = self._score_candidates(candidates, for_scores)
-        new = self._choose_marginals(candidates, scores, spread, for_marginals, number)
+        if isinstance(self.allowance, PureSynthesisBudget):
+            new = self._pick_marginals(candidates, self.allowance, for_scores, for_marginals)
+        else:
+            scores, spread = self._score_candidates(candidates, for_scores)
+            new = self._choose_marginals(candidates, scores, spread, for_marginals, number)
         if not new and not is_last:
             return for_marginals
-        shares = divide_budget(for_marginals, [one.cells**_POWER for one in new]) if new else []
+        shares = (
+            divide_budget(for_marginals, [one.cells**self.allowance.power for one in new])
+            if new
+            else []
+        )
         for one, share in zip(new, shares, strict=True):
             maps = [self.columns.resolutions[place].levels[one.level] for place in one.columns]
-            exact = sum_coarse(self._finest_counts(one.columns), maps, one.shape)
+            exact = sum_coarse(self._counted[one.columns], maps, one.shape)
             noisy = self.allowance.measure(np.rint(exact).astype(np.int64).ravel(), share)
             scale = self.allowance.scale(share)
             self.chosen.append(one)
@@ -305,25 +234,60 @@ class _Rounds:
             self._counted[some] = counts
         return wanted
 
-    def _finest_counts(self, columns: Columns) -> Counts:
-        return self._counted[columns]
+    def _count_misfit(self, candidates: Sequence[Candidate]) -> tuple[list[int], bool]:
+        """Return the exact score of each candidate, and whether rows stood for the model."""
+        exact: list[int] = []
+        rows = None if self.model is None else self.model.sample_finest(_MODEL_ROWS, self.chance)
+        for columns, some in itertools.groupby(candidates, key=lambda one: one.columns):
+            differences = self._counted[columns] - self._expected_counts(columns, rows)
+            exact += measure_misfit(some, differences, self.columns.resolutions)
+        return exact, rows is not None
 
     def _score_candidates(
         self, candidates: Sequence[Candidate], rho: Fraction
     ) -> tuple[Floats, float]:
         """Return noisy scores of the candidates, and their standard error."""
-        exact: list[int] = []
-        rows = None if self.model is None else self.model.sample_finest(_MODEL_ROWS, self.chance)
-        for columns, some in itertools.groupby(candidates, key=lambda one: one.columns):
-            differences = self._finest_counts(columns) - self._expected_counts(columns, rows)
-            exact += measure_misfit(some, differences, self.columns.resolutions)
+        exact, has_rows = self._count_misfit(candidates)
         noisy = self.allowance.measure(exact, rho, vectors=len(exact))
         spread = self.allowance.scale(rho, vectors=len(exact))
-        if rows is not None:
+        if has_rows:
             # Rows of the model differ from it by chance.
             share = self.columns.total**2 / _MODEL_ROWS
             noisy = noisy - [_MODEL_ERROR * math.sqrt(one.cells * share) for one in candidates]
         return noisy, spread
+
+    def _pick_marginals(
+        self,
+        candidates: Sequence[Candidate],
+        allowance: PureSynthesisBudget,
+        for_scores: Fraction,
+        for_marginals: Fraction,
+    ) -> list[Candidate]:
+        """Return marginals, each chosen for its own share of `for_scores`, and pairs with the target."""
+        settings = self.settings
+        exact, _ = self._count_misfit(candidates)
+        picked = pick_candidates(
+            candidates,
+            exact,
+            allowance,
+            price=for_scores,
+            picks=settings.picks,
+            scale=allowance.scale(for_marginals / settings.picks),
+            penalty=settings.penalty,
+        )
+        known = {one.columns for one in picked}
+        forced = [
+            one
+            for one in candidates
+            if self.target in one.columns and one.level == 0 and one.columns not in known
+        ]
+        return fit_into_tree(
+            [*picked[:1], *forced, *picked[1:]],
+            self.chosen,
+            self.columns.resolutions,
+            most_cells=settings.most_cells,
+            most=len(picked) + len(forced),
+        )
 
     def _expected_counts(self, columns: Columns, rows: NDArray[np.int32] | None) -> Counts:
         """Return what the model has for counts of finest codes, as whole numbers."""

@@ -10,7 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.dp.mechanisms.choice import permute_and_flip
 from discreet.dp.mechanisms.gaussian import gaussian_noisy_vector
+from discreet.dp.mechanisms.laplace import laplace_noisy_vector
 from discreet.dp.noise import Noise
 from discreet.errors import InvalidBudget
 
@@ -24,6 +26,10 @@ class SynthesisBudget:
     by at most `sensitivity` in the L2 norm, where the later vectors may depend on the earlier results
     (Bun & Steinke 2016, Lemma 2.3).
 
+    Attributes:
+        power: A vector of so many counts gets a share of the budget in proportion to their number
+            to this power, which makes the sum of all standard errors least.
+
     >>> from fractions import Fraction
     >>> allowance = SynthesisBudget(Fraction(1, 2), sensitivity=1)
     >>> len(allowance.measure([3, 4], Fraction(1, 4)))
@@ -32,40 +38,92 @@ class SynthesisBudget:
     Fraction(1, 4)
     """
 
-    def __init__(self, rho: Fraction, *, sensitivity: int, noise: Noise | None = None) -> None:
-        self._rho, self._sensitivity, self._noise = rho, sensitivity, noise
+    power = 2 / 3
+
+    def __init__(self, amount: Fraction, *, sensitivity: int, noise: Noise | None = None) -> None:
+        self._amount, self._sensitivity, self._noise = amount, sensitivity, noise
         self._spent = Fraction(0)
 
     @property
     def left(self) -> Fraction:
         """What can still be spent."""
-        return self._rho - self._spent
+        return self._amount - self._spent
 
-    def scale(self, rho: Fraction, *, vectors: int = 1) -> float:
-        """Return the standard error of a count that costs `rho`."""
-        return math.sqrt(vectors * self._sensitivity**2 / (2 * rho))
+    def scale(self, price: Fraction, *, vectors: int = 1) -> float:
+        """Return the standard error of a count that costs `price`."""
+        return math.sqrt(vectors * self._sensitivity**2 / (2 * price))
 
     def measure(
-        self, counts: Sequence[int] | NDArray[Any], rho: Fraction, *, vectors: int = 1
+        self, counts: Sequence[int] | NDArray[Any], price: Fraction, *, vectors: int = 1
     ) -> NDArray[np.float64]:
-        """Return counts with Gaussian noise that costs `rho`.
+        """Return counts with noise that costs `price`.
 
         Args:
             counts: Whole numbers.
-            rho: The price.
+            price: The price, as a part of the amount.
             vectors: Of how many parts `counts` consists that one unit changes by the sensitivity each.
 
         Raises:
             InvalidBudget: Less is left.
         """
-        if rho > self.left:
-            raise InvalidBudget("A step of the synthesis costs more than is left of its budget.")
+        self._require(price)
+        noisy = self._add_noise(counts, price, vectors)
+        self._spent += price
+        return np.asarray(noisy, float)
+
+    def _add_noise(
+        self, counts: Sequence[int] | NDArray[Any], price: Fraction, vectors: int
+    ) -> NDArray[Any]:
         squared = Fraction(vectors * self._sensitivity**2)
         noisy, _ = gaussian_noisy_vector(
-            counts, rho=rho, squared_sensitivity=squared, noise=self._noise
+            counts, rho=price, squared_sensitivity=squared, noise=self._noise
         )
-        self._spent += rho
-        return np.asarray(noisy, float)
+        return noisy
+
+    def _require(self, price: Fraction) -> None:
+        if price > self.left:
+            raise InvalidBudget("A step of the synthesis costs more than is left of its budget.")
+
+
+class PureSynthesisBudget(SynthesisBudget):
+    """An amount of epsilon, without delta, that looks at counts and choices are paid from.
+
+    Guarantee: what was returned is `epsilon`-DP in all, for a unit that changes every vector of counts
+    by at most `sensitivity` in the L1 norm and every score of a choice by at most as much, where the
+    later vectors and scores may depend on the earlier results (Dwork & Roth 2014, theorem 3.16).
+
+    >>> from fractions import Fraction
+    >>> allowance = PureSynthesisBudget(Fraction(1), sensitivity=1)
+    >>> allowance.choose([0, 900, 3], Fraction(1, 2)), allowance.left
+    (1, Fraction(1, 2))
+    """
+
+    power = 1 / 2
+
+    def scale(self, price: Fraction, *, vectors: int = 1) -> float:
+        """Return the standard error of a count that costs `price`."""
+        return math.sqrt(2) * float(vectors * self._sensitivity / price)
+
+    def choose(self, scores: Sequence[int] | NDArray[Any], price: Fraction) -> int:
+        """Return the place of a high score, by permute-and-flip.
+
+        Raises:
+            InvalidBudget: Less is left.
+        """
+        self._require(price)
+        place, _ = permute_and_flip(
+            scores, epsilon=price, sensitivity=self._sensitivity, noise=self._noise
+        )
+        self._spent += price
+        return place
+
+    def _add_noise(
+        self, counts: Sequence[int] | NDArray[Any], price: Fraction, vectors: int
+    ) -> NDArray[Any]:
+        noisy, _ = laplace_noisy_vector(
+            counts, epsilon=price, sensitivity=vectors * self._sensitivity, noise=self._noise
+        )
+        return noisy
 
 
 def divide_budget(amount: Fraction, weights: Sequence[float]) -> list[Fraction]:
