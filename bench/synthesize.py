@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 
 from discreet.dp.accounting.conversion import rho_of_epsilon
+from discreet.release.synthesize.resolutions import ColumnShape
 from discreet.release.synthesize.rounds import FAST, FULL, PURE, fit_model
 from discreet.release.synthesize.spending import PureSynthesisBudget, SynthesisBudget
 
@@ -63,8 +64,7 @@ def synthesize(train: Any, sizes: list[int], ordered: list[bool], name: str, eps
         allowance = SynthesisBudget(rho, sensitivity=1)
     model = fit_model(
         ArrayCounter(train.to_numpy(), sizes),
-        sizes,
-        ordered,
+        [ColumnShape(*one) for one in zip(sizes, ordered, strict=True)],
         allowance,
         target=list(train.columns).index(TARGET),
         settings=SETTINGS[name],

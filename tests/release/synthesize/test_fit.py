@@ -15,14 +15,23 @@ from scipy.optimize import minimize
 from discreet.errors import InvalidBudget
 from discreet.release.synthesize.fit import WEIGHT, NoisyMarginal, fit_maximum_entropy, sum_coarse
 from discreet.release.synthesize.junction_tree import build_tree, pairs_of, triangulate
-from discreet.release.synthesize.resolutions import choose_resolutions, project_on_simplex
+from discreet.release.synthesize.resolutions import (
+    ColumnShape,
+    choose_resolutions,
+    project_on_simplex,
+)
 from discreet.release.synthesize.sample import draw_systematically, sample_rows
 from discreet.release.synthesize.spending import SynthesisBudget, divide_budget
 
 
-def brute_force(sizes, marginals, total):
+def brute_force(sizes, marginals, total, impossible):
     """Return the same table, fitted over all cells at once instead of by a junction tree."""
     cells = list(itertools.product(*(range(size) for size in sizes)))
+    floor = np.zeros(len(cells))
+    for columns, forbidden in impossible:
+        for place, cell in enumerate(cells):
+            if forbidden[tuple(cell[column] for column in columns)]:
+                floor[place] = -np.inf
     rows = []
     for one in marginals:
         for place in itertools.product(*(range(size) for size in one.counts.shape)):
@@ -39,7 +48,7 @@ def brute_force(sizes, marginals, total):
     pull = WEIGHT * np.concatenate([np.full(one.counts.size, one.scale) for one in marginals])
 
     def dual(multipliers):
-        logs = multipliers @ matrix
+        logs = multipliers @ matrix + floor
         largest = logs.max()
         weights = np.exp(logs - largest)
         share = weights / weights.sum()
@@ -49,7 +58,7 @@ def brute_force(sizes, marginals, total):
 
     options = {"maxiter": 5000, "ftol": 1e-14, "gtol": 1e-9}
     found = minimize(dual, np.zeros(len(counts)), jac=True, method="L-BFGS-B", options=options)
-    logs = found.x @ matrix
+    logs = found.x @ matrix + floor
     weights = np.exp(logs - logs.max())
     return (weights / weights.sum()).reshape(sizes)
 
@@ -71,14 +80,25 @@ def measured_tables(draw):
         marginals.append(
             NoisyMarginal(some, tuple(maps), np.array(counts, float).reshape(shape), scale=3.0)
         )
-    return sizes, marginals
+    impossible = []
+    for some in draw(
+        st.lists(st.sampled_from(list(itertools.combinations(columns, 2))), max_size=2)
+    ):
+        shape = [sizes[column] for column in some]
+        cells = [draw(st.booleans()) for _ in range(math.prod(shape))]
+        impossible.append((some, np.array([False, *cells[1:]]).reshape(shape)))
+    return sizes, marginals, impossible
 
 
 @given(measured_tables())
 def test_the_junction_tree_fits_what_brute_force_fits(case):
-    sizes, marginals = case
-    fitted = fit_maximum_entropy(sizes, marginals, total=300.0, iterations=3000, tolerance=1e-13)
-    expected = brute_force(sizes, marginals, 300.0)
+    sizes, marginals, impossible = case
+    fitted = fit_maximum_entropy(
+        sizes, marginals, total=300.0, impossible=impossible, iterations=3000, tolerance=1e-13
+    )
+    expected = brute_force(sizes, marginals, 300.0, impossible)
+    for columns, forbidden in impossible:
+        assert not fitted.marginal(columns)[forbidden].any()
     for one in marginals:
         others = tuple(axis for axis in range(len(sizes)) if axis not in one.columns)
         assert fitted.marginal(one.columns) == pytest.approx(expected.sum(axis=others), abs=2e-3)
@@ -126,7 +146,8 @@ def test_systematic_rows_are_within_one_of_what_is_expected(count, weights):
 def test_resolutions_are_nested_and_within_their_caps(counts, is_ordered, caps):
     noisy = np.array(counts)
     shares = project_on_simplex(noisy, 10.0) / 10
-    found = choose_resolutions(shares, noisy, scale=1.0, is_ordered=is_ordered, caps=caps)
+    shape = ColumnShape(len(counts), is_ordered)
+    found = choose_resolutions(shares, noisy, scale=1.0, shape=shape, caps=caps)
     for level, cap in enumerate(caps):
         codes = found.of_values(level)
         assert int(codes.max()) + 1 == found.sizes[level] <= max(cap, 2)
@@ -134,6 +155,38 @@ def test_resolutions_are_nested_and_within_their_caps(counts, is_ordered, caps):
             assert (np.diff(codes) >= 0).all()
         finer = found.of_values(len(caps) - 1)
         assert len({(int(a), int(b)) for a, b in zip(finer, codes, strict=True)}) == found.sizes[-1]
+
+
+def test_public_levels_are_the_resolutions_of_a_column():
+    counts = np.arange(8.0)
+    halves, quarters = np.repeat([7, 3], 4), np.repeat([3, 1, 0, 2], 2)
+    shape = ColumnShape(8, is_ordered=False, levels=(quarters, np.zeros(8, int), halves))
+    found = choose_resolutions(counts / 28, counts, scale=1.0, shape=shape, caps=(3, 6, 12))
+    assert found.sizes == (2, 4, 8)
+    assert found.of_values(0).tolist() == [0, 0, 0, 0, 1, 1, 1, 1]
+    assert found.of_values(1).tolist() == [0, 0, 1, 1, 2, 2, 3, 3]
+
+
+def test_values_of_the_coarsest_public_level_are_merged_where_it_has_too_many():
+    counts = np.array([90.0, 5, 5, 80, 70, 1])
+    shape = ColumnShape(6, is_ordered=False, levels=(np.array([0, 0, 1, 2, 3, 3]),))
+    found = choose_resolutions(counts / 251, counts, scale=0.1, shape=shape, caps=(2, 4))
+    assert found.of_values(0).tolist() == [0, 0, 1, 1, 1, 1]
+    assert found.of_values(1).tolist() == [0, 0, 1, 2, 3, 3]
+
+
+def test_a_missing_value_of_an_ordered_column_stays_apart():
+    counts = np.array([10.0, 10, 10, 10, 10, 50])
+    shape = ColumnShape(6, is_ordered=True, has_missing=True)
+    found = choose_resolutions(counts / 100, counts, scale=1.0, shape=shape, caps=(2, 4))
+    assert found.of_values(0).tolist() == [0, 0, 0, 0, 0, 1]
+    assert found.of_values(1).tolist()[-2:] == [2, 3]
+
+
+def test_rows_that_count_in_parts_give_numbers_of_rows():
+    allowance = SynthesisBudget(Fraction(10**6), sensitivity=8, one=8)
+    assert allowance.measure([80, 8], Fraction(10**6)).tolist() == pytest.approx([10, 1], abs=0.1)
+    assert allowance.scale(Fraction(1, 2)) == 1
 
 
 def test_counts_are_coarsened_along_each_axis():

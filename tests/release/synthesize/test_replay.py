@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from bench.synthesize import ArrayCounter
 
+from discreet.release.synthesize.resolutions import ColumnShape
 from discreet.release.synthesize.rounds import FAST, FULL, PURE, fit_model
 from discreet.release.synthesize.spending import PureSynthesisBudget, SynthesisBudget
 
@@ -117,8 +118,7 @@ def run(rows, allowance, settings):
     columns = rows.shape[1]
     return fit_model(
         ArrayCounter(rows, SIZES[:columns]),
-        SIZES[:columns],
-        ORDERED[:columns],
+        [ColumnShape(*one) for one in zip(SIZES, ORDERED, strict=True)][:columns],
         allowance,
         target=columns - 1,
         settings=settings,

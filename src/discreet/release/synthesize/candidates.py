@@ -145,7 +145,7 @@ def pick_candidates(
         allowance: What choices are paid from.
         price: What all choices may cost.
         picks: How many to choose at most.
-        scale: The standard error of a count.
+        scale: The standard error of a count, in the unit of the scores.
         penalty: How much an error by noise weighs against an error of the model.
     """
     gains = [
@@ -190,17 +190,27 @@ def fit_into_tree(
     known: Sequence[Candidate],
     resolutions: Sequence[Resolutions],
     *,
+    together: Sequence[Columns],
     most_cells: int,
     most: int,
 ) -> list[Candidate]:
-    """Return candidates that can be fitted together with `known` ones, coarser where they must be."""
+    """Return candidates that can be fitted together with `known` ones, coarser where they must be.
+
+    Args:
+        wanted: The candidates, best ones first.
+        known: What is fitted already.
+        resolutions: How coarsely each column can be seen.
+        together: Columns that are fitted together in any case.
+        most_cells: How large the junction tree may become.
+        most: How many candidates are taken.
+    """
     taken: list[Candidate] = []
     for one in wanted:
         for level in range(one.level, -1, -1):
             shape = tuple(resolutions[column].sizes[level] for column in one.columns)
             tried = [*known, *taken, Candidate(one.columns, level, shape)]
             sizes = working_sizes(tried, resolutions)
-            cliques = triangulate(sizes, pairs_of(each.columns for each in tried))
+            cliques = triangulate(sizes, pairs_of([*(each.columns for each in tried), *together]))
             if count_cells(cliques, sizes) <= most_cells:
                 taken.append(tried[-1])
                 break

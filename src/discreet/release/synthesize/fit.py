@@ -82,7 +82,7 @@ def fit_maximum_entropy(
         sizes: How many working values each column has.
         marginals: What was measured.
         total: The number of rows.
-        impossible: Columns, and which combinations of their working values cannot occur.
+        impossible: Columns in order, and which combinations of their working values cannot occur.
         iterations: How many steps to take at most.
         tolerance: The relative gain of a step at which the fit ends.
     """

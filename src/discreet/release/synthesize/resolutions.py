@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from discreet.release.synthesize.fit import sum_coarse
 from discreet.release.synthesize.junction_tree import Codes, Floats
 
 # A value is kept apart if its noisy count exceeds so many standard errors.
@@ -39,40 +40,62 @@ class Resolutions:
         return self.levels[level][self.finest]
 
 
+@dataclass(frozen=True)
+class ColumnShape:
+    """What is public about the values of a column.
+
+    Attributes:
+        size: How many values it has.
+        is_ordered: Whether neighboring values belong together.
+        levels: Coarser codes of the values, nested; none where noisy counts decide.
+        has_missing: Whether the last value means that it is missing.
+    """
+
+    size: int
+    is_ordered: bool
+    levels: tuple[Codes, ...] = ()
+    has_missing: bool = False
+
+
 def choose_resolutions(
     frequencies: Floats,
     counts: Floats,
     *,
     scale: float,
-    is_ordered: bool,
+    shape: ColumnShape,
     caps: Sequence[int],
 ) -> Resolutions:
     """Return nested resolutions with at most `caps` codes, coarse to fine.
 
-    Ordered values are cut at the median of the heaviest interval, again and again. Of unordered values
-    the most frequent ones are kept apart, and those that noise hides are merged.
+    Ordered values are cut at the median of the heaviest interval, again and again; a missing value stays
+    apart. Of unordered values the most frequent ones are kept apart, and those that noise hides are
+    merged. Where public levels are given, the finest one within each cap is taken, and only values of
+    the coarsest one are cut or merged further.
 
     Args:
         frequencies: The share of each value, from noisy counts.
         counts: The noisy count of each value.
         scale: The standard error of a count.
-        is_ordered: Whether neighboring values belong together.
+        shape: What is public about the column.
         caps: How many codes each level may have.
     """
-    if is_ordered:
-        maps = _cut_intervals(frequencies, caps)
-    else:
-        kept = int((counts > _NOTICEABLE * scale).sum()) + 1
-        most = min(max(2, kept), len(frequencies))
-        maps = _keep_frequent(frequencies, [min(cap, most) for cap in caps])
-    finest = maps[-1]
-    size = int(finest.max()) + 1
-    levels: list[Codes] = []
-    for codes in maps:
-        level = np.zeros(size, np.intp)
-        level[finest] = codes
-        levels.append(level)
-    return Resolutions(finest, tuple(levels), tuple(int(one.max()) + 1 for one in levels))
+    public = _number_levels(shape.levels)
+    if not public:
+        return _nest_maps(_split_values(frequencies, counts, scale, shape, caps))
+    base, size = public[0], int(public[0].max()) + 1
+    split = _split_values(
+        sum_coarse(frequencies, [base], [size]),
+        sum_coarse(counts, [base], [size]),
+        scale * float(np.sqrt(len(base) / size)),
+        ColumnShape(size, shape.is_ordered and bool((np.diff(base) >= 0).all())),
+        caps,
+    )
+    public.append(np.arange(shape.size))
+    maps: list[Codes] = []
+    for cap, codes in zip(caps, split, strict=True):
+        fitting = [one for one in public if int(one.max()) < cap]
+        maps.append(fitting[-1] if fitting else codes[base])
+    return _nest_maps(maps)
 
 
 def project_on_simplex(counts: Floats, total: float) -> Floats:
@@ -88,16 +111,53 @@ def project_on_simplex(counts: Floats, total: float) -> Floats:
     return np.maximum(counts - excess[kept], 0)
 
 
+def _number_levels(levels: Sequence[Codes]) -> list[Codes]:
+    """Return levels with more than one code, coarse to fine, their codes numbered by first value."""
+    numbered: list[Codes] = []
+    for one in levels:
+        _, first, codes = np.unique(one, return_index=True, return_inverse=True)
+        ranks = np.empty(len(first), np.intp)
+        ranks[np.argsort(first)] = np.arange(len(first))
+        if len(first) > 1:
+            numbered.append(ranks[codes.reshape(-1)])
+    return sorted(numbered, key=lambda one: int(one.max()))
+
+
+def _nest_maps(maps: Sequence[Codes]) -> Resolutions:
+    finest = maps[-1]
+    size = int(finest.max()) + 1
+    levels: list[Codes] = []
+    for codes in maps:
+        level = np.zeros(size, np.intp)
+        level[finest] = codes
+        levels.append(level)
+    return Resolutions(finest, tuple(levels), tuple(int(one.max()) + 1 for one in levels))
+
+
+def _split_values(
+    frequencies: Floats, counts: Floats, scale: float, shape: ColumnShape, caps: Sequence[int]
+) -> list[Codes]:
+    """Return for each cap a code of each value, by noisy counts."""
+    is_noticeable = counts > _NOTICEABLE * scale
+    if shape.is_ordered:
+        has_missing = shape.has_missing and bool(is_noticeable[-1])
+        return _cut_intervals(frequencies, caps, has_missing=has_missing)
+    most = min(max(2, int(is_noticeable.sum()) + 1), len(frequencies))
+    return _keep_frequent(frequencies, [min(cap, most) for cap in caps])
+
+
 def _keep_frequent(frequencies: Floats, caps: Sequence[int]) -> list[Codes]:
     ranks = np.empty(len(frequencies), np.intp)
     ranks[np.argsort(-frequencies, kind="stable")] = np.arange(len(frequencies))
     return [np.minimum(ranks, cap - 1) for cap in caps]
 
 
-def _cut_intervals(frequencies: Floats, caps: Sequence[int]) -> list[Codes]:
+def _cut_intervals(frequencies: Floats, caps: Sequence[int], *, has_missing: bool) -> list[Codes]:
+    """Return codes of intervals; the last value is cut off first where it means missing."""
     cumulated = np.concatenate([[0.0], np.cumsum(frequencies)])
-    cuts: list[int] = []
-    heap = [(-cumulated[-1], 0, len(frequencies))]
+    end = len(frequencies) - 1 if has_missing and len(frequencies) > 1 else len(frequencies)
+    cuts: list[int] = [end] if end < len(frequencies) else []
+    heap = [(-cumulated[end], 0, end)]
     while heap and len(cuts) + 1 < max(caps):
         weight, start, end = heapq.heappop(heap)
         if end - start < 2 or weight >= 0:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Protocol
@@ -28,7 +28,12 @@ from discreet.release.synthesize.candidates import (
 from discreet.release.synthesize.fit import NoisyMarginal, fit_maximum_entropy, sum_coarse
 from discreet.release.synthesize.junction_tree import Codes, Columns, Floats
 from discreet.release.synthesize.model import FittedColumns, SyntheticModel
-from discreet.release.synthesize.resolutions import choose_resolutions, project_on_simplex
+from discreet.release.synthesize.resolutions import (
+    ColumnShape,
+    choose_resolutions,
+    project_on_simplex,
+)
+from discreet.release.synthesize.rules import Cells, Rule, RuleSystem, resolve_rules
 from discreet.release.synthesize.spending import (
     PureSynthesisBudget,
     SynthesisBudget,
@@ -41,8 +46,7 @@ _SHARES_OF_ROUNDS = {1: (1.0,), 2: (0.6, 0.4), 3: (0.5, 0.3, 0.2)}
 # How many rows stand for the model when it is compared with counts, and what that comparison lacks.
 _MODEL_ROWS = 200_000
 _MODEL_ERROR = 0.4
-# From this error of single columns on: the shares of columns, scores, marginals in what is left, and the penalty.
-_NOISY = 0.02
+# Where single columns are noisy: the shares of columns, scores, marginals in what is left, and the penalty.
 _NOISY_SHARES = (0.5, 0.125, 0.375)
 _CAUTIOUS = 1.2
 
@@ -60,6 +64,7 @@ class FitSettings:
         has_triples: Whether triples with the target are tried from the second round on.
         numbers: How many marginals a round may choose.
         picks: How many marginals are chosen one by one, where choices are paid without delta.
+        noisy: From which expected error of single columns on the fit is cautious.
     """
 
     rounds: int = 3
@@ -70,6 +75,7 @@ class FitSettings:
     has_triples: bool = True
     numbers: tuple[int, ...] = (4, 8, 12, 16, 20, 25, 30, 40)
     picks: int = 20
+    noisy: float = 0.02
 
 
 FULL = FitSettings()
@@ -81,7 +87,7 @@ FAST = FitSettings(
     numbers=(10, 20, 30, 40),
 )
 # For a budget without delta: what suits Laplace noise.
-PURE = FitSettings(rounds=1, has_triples=False)
+PURE = FitSettings(rounds=1, has_triples=False, noisy=0.04)
 
 
 class Counter(Protocol):
@@ -94,13 +100,13 @@ class Counter(Protocol):
 
 def fit_model(
     counter: Counter,
-    sizes: Sequence[int],
-    ordered: Sequence[bool],
+    shapes: Sequence[ColumnShape],
     allowance: SynthesisBudget,
     *,
     target: int | None,
     settings: FitSettings,
     chance: Generator,
+    rules: Iterable[Rule] = (),
 ) -> SyntheticModel:
     """Return the model of a table, measured within `allowance`.
 
@@ -109,32 +115,58 @@ def fit_model(
 
     Args:
         counter: What counts rows.
-        sizes: How many values each column has.
-        ordered: Whether neighboring values of a column belong together.
+        shapes: What is public about the values of each column.
         allowance: What may be spent; all of it.
         target: The column that others are to predict.
         settings: How it is fitted.
         chance: Randomness that needs no protection: which rows of the model are compared.
+        rules: What holds in every row; public.
+
+    Raises:
+        InvalidPolicy: No row can meet all rules; nothing was counted.
     """
+    system = resolve_rules(rules, [one.size for one in shapes], target=target)
+    shapes = [shapes[place] for place in system.places]
+    fitted = _FittedCounter(counter, system)
+    exact = fitted.count([(place,) for place in range(len(shapes))], None)
     for_columns, for_scores, for_marginals = divide_budget(allowance.left, settings.shares)
-    exact = counter.count([(place,) for place in range(len(sizes))], None)
-    is_alone = len(sizes) == 1
-    looks = [_look_at_columns(exact, sizes, allowance, allowance.left if is_alone else for_columns)]
-    columns = _combine_looks(looks, ordered, settings.caps)
-    if is_alone:  # and stands with no other in a marginal
-        return _Rounds(counter, columns, allowance, target, settings, chance).finish()
-    if columns.expected_error > _NOISY:
+    is_alone = len(shapes) == 1
+    looks = [_look_at_columns(exact, allowance, allowance.left if is_alone else for_columns)]
+    columns = _combine_looks(looks, shapes, settings.caps)
+    if columns.expected_error > settings.noisy and not is_alone:
         settings = replace(settings, rounds=1, penalty=_CAUTIOUS, has_triples=False)
         more, for_scores, for_marginals = divide_budget(allowance.left, _NOISY_SHARES)
-        looks.append(_look_at_columns(exact, sizes, allowance, more))
-        columns = _combine_looks(looks, ordered, settings.caps)
-    run = _Rounds(counter, columns, allowance, target, settings, chance)
+        looks.append(_look_at_columns(exact, allowance, more))
+        columns = _combine_looks(looks, shapes, settings.caps)
+    fitted_target = None if target is None else system.places.index(target)
+    run = _Rounds(fitted, columns, allowance, fitted_target, settings, chance, system)
+    if is_alone:  # and stands with no other in a marginal
+        return run.finish()
     saved = Fraction(0)
     for number, share in enumerate(
         divide_budget(for_marginals, _SHARES_OF_ROUNDS[settings.rounds])
     ):
         saved = run.take(number, for_scores / settings.rounds, share + saved)
     return run.finish()
+
+
+@dataclass(frozen=True)
+class _FittedCounter:
+    """Counts columns that are fitted."""
+
+    counter: Counter
+    system: RuleSystem
+
+    def count(self, columns: Sequence[Columns], maps: Sequence[Codes] | None) -> list[Counts]:
+        """Return the counts of each of `columns`, which are places among the fitted ones."""
+        places = self.system.places
+        whole: list[Codes] | None = None
+        if maps is not None:
+            whole = [np.zeros(size, np.intp) for size in self.system.sizes]
+            for place, codes in zip(places, maps, strict=True):
+                whole[place] = codes
+        wanted = [tuple(places[one] for one in some) for some in columns]
+        return self.counter.count(wanted, whole)
 
 
 @dataclass(frozen=True)
@@ -145,21 +177,19 @@ class _Look:
     scales: tuple[float, ...]
 
 
-def _look_at_columns(
-    exact: Sequence[Counts], sizes: Sequence[int], allowance: SynthesisBudget, price: Fraction
-) -> _Look:
-    shares = divide_budget(price, [size**allowance.power for size in sizes])
+def _look_at_columns(exact: Sequence[Counts], allowance: SynthesisBudget, price: Fraction) -> _Look:
+    shares = divide_budget(price, [one.size**allowance.power for one in exact])
     counts = [allowance.measure(one, share) for one, share in zip(exact, shares, strict=True)]
     return _Look(tuple(counts), tuple(allowance.scale(share) for share in shares))
 
 
 def _combine_looks(
-    looks: Sequence[_Look], ordered: Sequence[bool], caps: Sequence[int]
+    looks: Sequence[_Look], shapes: Sequence[ColumnShape], caps: Sequence[int]
 ) -> FittedColumns:
     """Return what follows from the noisy counts, each look weighted by its precision."""
     counts: list[Floats] = []
     scales: list[float] = []
-    for place in range(len(ordered)):
+    for place in range(len(shapes)):
         precisions = [1 / look.scales[place] ** 2 for look in looks]
         weighted = [
             look.counts[place] * precision
@@ -172,8 +202,8 @@ def _combine_looks(
     total = max(1.0, totals / sum(weights))
     frequencies = [project_on_simplex(one, total) / total for one in counts]
     resolutions = tuple(
-        choose_resolutions(shares, one, scale=scale, is_ordered=is_ordered, caps=caps)
-        for shares, one, scale, is_ordered in zip(frequencies, counts, scales, ordered, strict=True)
+        choose_resolutions(shares, one, scale=scale, shape=shape, caps=caps)
+        for shares, one, scale, shape in zip(frequencies, counts, scales, shapes, strict=True)
     )
     return FittedColumns(total, tuple(counts), tuple(scales), tuple(frequencies), resolutions)
 
@@ -188,6 +218,7 @@ class _Rounds:
     target: int | None
     settings: FitSettings
     chance: Generator
+    system: RuleSystem
     chosen: list[Candidate] = field(default_factory=list[Candidate])
     marginals: list[tuple[Floats, float]] = field(default_factory=list[tuple[Floats, float]])
     model: SyntheticModel | None = None
@@ -199,6 +230,7 @@ class _Rounds:
         candidates = list_candidates(self._wanted_columns(number), self.columns.resolutions)
         if isinstance(self.allowance, PureSynthesisBudget):
             new = self._pick_marginals(candidates, self.allowance, for_scores, for_marginals)
+            for_marginals = self.allowance.left
         else:
             scores, spread = self._score_candidates(candidates, for_scores)
             new = self._choose_marginals(candidates, scores, spread, for_marginals, number)
@@ -222,6 +254,10 @@ class _Rounds:
     def finish(self) -> SyntheticModel:
         """Return the model."""
         return self.model or self._fit_model(250)
+
+    @property
+    def _ruled_columns(self) -> list[Columns]:
+        return [one.columns for one in self.system.fitted_zeros]
 
     def _wanted_columns(self, number: int) -> list[Columns]:
         count = len(self.columns.resolutions)
@@ -272,7 +308,7 @@ class _Rounds:
             allowance,
             price=for_scores,
             picks=settings.picks,
-            scale=allowance.scale(for_marginals / settings.picks),
+            scale=allowance.one * allowance.scale(for_marginals / settings.picks),
             penalty=settings.penalty,
         )
         known = {one.columns for one in picked}
@@ -285,6 +321,7 @@ class _Rounds:
             [*picked[:1], *forced, *picked[1:]],
             self.chosen,
             self.columns.resolutions,
+            together=self._ruled_columns,
             most_cells=settings.most_cells,
             most=len(picked) + len(forced),
         )
@@ -298,12 +335,12 @@ class _Rounds:
             product = alone[0]
             for one in alone[1:]:
                 product = np.multiply.outer(product, one)
-            return np.rint(found.total * product).astype(np.int64)
+            return np.rint(self.allowance.one * found.total * product).astype(np.int64)
         codes = np.zeros(len(rows), np.int64)
         for one, size in zip(columns, shape, strict=True):
             codes = codes * size + rows[:, one]
         counts = np.bincount(codes, minlength=math.prod(shape)).reshape(shape)
-        return np.rint(counts * (found.total / len(rows))).astype(np.int64)
+        return np.rint(counts * (self.allowance.one * found.total / len(rows))).astype(np.int64)
 
     def _choose_marginals(
         self,
@@ -338,6 +375,7 @@ class _Rounds:
             (candidates[place] for place in places),
             self.chosen,
             self.columns.resolutions,
+            together=self._ruled_columns,
             most_cells=int(settings.most_cells * (0.5 + 0.5 * (number + 1) / settings.rounds)),
             most=max(settings.numbers),
         )
@@ -357,5 +395,19 @@ class _Rounds:
             )
             marginals.append(NoisyMarginal(one.columns, maps, counts, scale))
         sizes = [one.sizes[level] for one, level in zip(found.resolutions, levels, strict=True)]
-        table = fit_maximum_entropy(sizes, marginals, total=found.total, iterations=iterations)
-        return SyntheticModel(found, table, tuple(levels), tuple(self.chosen))
+        impossible: list[tuple[Columns, Cells]] = []
+        for one in self.system.fitted_zeros:
+            maps = [found.resolutions[place].of_values(levels[place]) for place in one.columns]
+            possible = sum_coarse(~one.cells, maps, [sizes[place] for place in one.columns])
+            impossible.append((one.columns, possible == 0))
+        table = fit_maximum_entropy(
+            sizes, marginals, total=found.total, impossible=impossible, iterations=iterations
+        )
+        return SyntheticModel(
+            found,
+            table,
+            tuple(levels),
+            tuple(self.chosen),
+            tuple(scale for _, scale in self.marginals),
+            self.system,
+        )

@@ -13,7 +13,7 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from discreet.release.synthesize.fit import FittedTable
-from discreet.release.synthesize.junction_tree import Codes, Floats
+from discreet.release.synthesize.junction_tree import Floats
 
 Rows = NDArray[np.int32]
 
@@ -39,28 +39,6 @@ def sample_rows(table: FittedTable, count: int, chance: Generator) -> Rows:
             drawn //= tree.sizes[one]
         known.update(new)
     return rows
-
-
-def refine_column(
-    working: NDArray[np.int32],
-    coarse: Codes,
-    chances: Floats,
-    chance: Generator,
-) -> NDArray[np.int64]:
-    """Return a fine value for each coarse one.
-
-    Args:
-        working: The coarse value of each row.
-        coarse: The coarse value of each fine one.
-        chances: How frequent each fine value is.
-        chance: Where randomness comes from.
-    """
-    size = int(coarse.max()) + 1
-    within = np.zeros((size, len(coarse)))
-    within[coarse, np.arange(len(coarse))] = chances
-    is_empty = within.sum(axis=1) <= 0
-    within[coarse, np.arange(len(coarse))] += is_empty[coarse]
-    return draw_systematically(within, working.astype(np.int64), chance)
 
 
 def draw_systematically(

@@ -22,9 +22,15 @@ _GRAIN = 2**48
 class SynthesisBudget:
     """An amount of rho that noisy looks at counts are paid from, one after the other.
 
-    Guarantee: what was returned is `rho`-zCDP in all, for a unit that changes every vector of counts
+    Guarantee: what was returned is rho-zCDP in all, with `amount` as rho, for a unit that changes every vector of counts
     by at most `sensitivity` in the L2 norm, where the later vectors may depend on the earlier results
     (Bun & Steinke 2016, Lemma 2.3).
+
+    Args:
+        amount: What may be spent.
+        sensitivity: What one unit changes, in counted units.
+        noise: Where noise comes from; only tests say so.
+        one: How many counted units a whole row has, where rows are weighted in whole numbers.
 
     Attributes:
         power: A vector of so many counts gets a share of the budget in proportion to their number
@@ -40,8 +46,11 @@ class SynthesisBudget:
 
     power = 2 / 3
 
-    def __init__(self, amount: Fraction, *, sensitivity: int, noise: Noise | None = None) -> None:
+    def __init__(
+        self, amount: Fraction, *, sensitivity: int, noise: Noise | None = None, one: int = 1
+    ) -> None:
         self._amount, self._sensitivity, self._noise = amount, sensitivity, noise
+        self.one = one
         self._spent = Fraction(0)
 
     @property
@@ -50,16 +59,16 @@ class SynthesisBudget:
         return self._amount - self._spent
 
     def scale(self, price: Fraction, *, vectors: int = 1) -> float:
-        """Return the standard error of a count that costs `price`."""
-        return math.sqrt(vectors * self._sensitivity**2 / (2 * price))
+        """Return the standard error, in rows, of a count that costs `price`."""
+        return math.sqrt(vectors * self._sensitivity**2 / (2 * price)) / self.one
 
     def measure(
         self, counts: Sequence[int] | NDArray[Any], price: Fraction, *, vectors: int = 1
     ) -> NDArray[np.float64]:
-        """Return counts with noise that costs `price`.
+        """Return counts, as numbers of rows, with noise that costs `price`.
 
         Args:
-            counts: Whole numbers.
+            counts: Whole numbers of counted units.
             price: The price, as a part of the amount.
             vectors: Of how many parts `counts` consists that one unit changes by the sensitivity each.
 
@@ -69,7 +78,7 @@ class SynthesisBudget:
         self._require(price)
         noisy = self._add_noise(counts, price, vectors)
         self._spent += price
-        return np.asarray(noisy, float)
+        return np.asarray(noisy, float) / self.one
 
     def _add_noise(
         self, counts: Sequence[int] | NDArray[Any], price: Fraction, vectors: int
@@ -88,7 +97,7 @@ class SynthesisBudget:
 class PureSynthesisBudget(SynthesisBudget):
     """An amount of epsilon, without delta, that looks at counts and choices are paid from.
 
-    Guarantee: what was returned is `epsilon`-DP in all, for a unit that changes every vector of counts
+    Guarantee: what was returned is epsilon-DP in all, with `amount` as epsilon, for a unit that changes every vector of counts
     by at most `sensitivity` in the L1 norm and every score of a choice by at most as much, where the
     later vectors and scores may depend on the earlier results (Dwork & Roth 2014, theorem 3.16).
 
@@ -101,8 +110,8 @@ class PureSynthesisBudget(SynthesisBudget):
     power = 1 / 2
 
     def scale(self, price: Fraction, *, vectors: int = 1) -> float:
-        """Return the standard error of a count that costs `price`."""
-        return math.sqrt(2) * float(vectors * self._sensitivity / price)
+        """Return the standard error, in rows, of a count that costs `price`."""
+        return math.sqrt(2) * float(vectors * self._sensitivity / price) / self.one
 
     def choose(self, scores: Sequence[int] | NDArray[Any], price: Fraction) -> int:
         """Return the place of a high score, by permute-and-flip.
