@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -95,9 +96,7 @@ def _draw_fine(
     chance: Generator,
 ) -> NDArray[np.int64]:
     """Return a fine value for each row, by its coarse value and the `known` codes that `tables` start with."""
-    keys = np.stack([working, *known], axis=1)
-    groups, numbers = np.unique(keys, axis=0, return_inverse=True)
-    numbers = numbers.reshape(-1)
+    groups, numbers = _group_rows([working, *known])
     order = np.argsort(numbers, kind="stable")
     ends = np.cumsum(np.bincount(numbers, minlength=len(groups)))
     drawn = np.empty(len(working), np.int64)
@@ -114,3 +113,19 @@ def _draw_fine(
         rows = order[first : ends[min(start + step, len(groups)) - 1]]
         drawn[rows] = draw_systematically(chances, numbers[rows] - start, chance)
     return drawn
+
+
+def _group_rows(
+    codes: Sequence[NDArray[np.int32]],
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the distinct combinations of codes, and the place of each row's among them."""
+    sizes = [int(one.max(initial=0)) + 1 for one in codes]
+    if math.prod(sizes) >= 1 << 62:
+        groups, numbers = np.unique(np.stack(codes, axis=1), axis=0, return_inverse=True)
+        return groups.astype(np.int64), numbers.reshape(-1)
+    keys = np.ravel_multi_index([one.astype(np.int64) for one in codes], sizes)
+    if math.prod(sizes) <= len(keys):
+        distinct, numbers = np.arange(math.prod(sizes)), keys
+    else:
+        distinct, numbers = np.unique(keys, return_inverse=True)
+    return np.stack(np.unravel_index(distinct, sizes), axis=1), numbers
