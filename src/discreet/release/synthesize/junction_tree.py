@@ -16,6 +16,9 @@ Codes = NDArray[np.intp]
 Floats = NDArray[np.float64]
 Potentials = list[Floats]
 
+# Stands for a sum that is too small for a float, where potentials lie far apart.
+_LEAST = 1e-300
+
 
 def triangulate(sizes: Sequence[int], edges: Iterable[tuple[int, int]]) -> list[Columns]:
     """Return the cliques of a chordal graph over columns that has all of `edges`.
@@ -110,19 +113,19 @@ class JunctionTree:
         messages: dict[int, Floats] = {}
         for place in reversed(self.order[1:]):
             message = beliefs[place].sum(axis=self._axes_dropped[place])
-            largest = float(message.max())
+            largest = max(float(message.max()), _LEAST)
             logarithm += float(np.log(largest))
             messages[place] = message / largest
             beliefs[self.parents[place]] *= messages[place].reshape(self._shapes_upward[place])
         root = beliefs[self.order[0]]
-        total = float(root.sum())
+        total = max(float(root.sum()), _LEAST)
         root /= total
         for place in self.order[1:]:
             above = beliefs[self.parents[place]].sum(axis=self._axes_dropped_above[place])
             with np.errstate(divide="ignore", invalid="ignore"):
                 ratio = np.where(messages[place] > 0, above / messages[place], 0.0)
             beliefs[place] *= ratio.reshape(self._shapes_downward[place])
-            beliefs[place] /= beliefs[place].sum()
+            beliefs[place] /= max(float(beliefs[place].sum()), _LEAST)
         return beliefs, logarithm + float(np.log(total))
 
     @cached_property

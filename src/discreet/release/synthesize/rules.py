@@ -223,32 +223,34 @@ class _Resolution:
         """Resolve one more rule."""
         match rule:
             case OrderRule():
-                self._forbid((rule.lower, rule.upper), _order_cells(rule))
+                self._forbid_cells((rule.lower, rule.upper), _order_cells(rule))
             case ImpossibleRule():
-                self._forbid(rule.columns, rule.cells)
+                self._forbid_cells(rule.columns, rule.cells)
             case DependencyRule():
-                self._depend(rule.column, rule.determinants, rule.codes)
+                self._derive_column(rule.column, rule.determinants, rule.codes)
             case SumRule():
                 self._add_up(rule)
 
-    def _forbid(self, columns: Columns, cells: Cells) -> None:
-        self.zeros.append(ImpossibleRule(*self._express(columns, cells)))
+    def _forbid_cells(self, columns: Columns, cells: Cells) -> None:
+        self.zeros.append(ImpossibleRule(*self._express_array(columns, cells)))
 
-    def _depend(self, column: int, determinants: Columns, codes: Codes) -> None:
+    def _derive_column(self, column: int, determinants: Columns, codes: Codes) -> None:
         """Derive `column`, or forbid what differs if it has to be fitted; -1 where there is no code."""
         if not self._can_derive(column, determinants):
             columns = (column, *determinants)
             self._check_size(columns)
             own = np.arange(self.sizes[column]).reshape(-1, *([1] * codes.ndim))
-            self._forbid(columns, codes[None] != own)
+            self._forbid_cells(columns, codes[None] != own)
             return
         if (codes < 0).any():
-            self._forbid(determinants, codes < 0)
-        new = DependencyRule(column, *self._express(determinants, np.maximum(codes, 0)))
+            self._forbid_cells(determinants, codes < 0)
+        new = DependencyRule(column, *self._express_array(determinants, np.maximum(codes, 0)))
         self.derivations[column] = new
-        self.zeros = [ImpossibleRule(*self._express(one.columns, one.cells)) for one in self.zeros]
+        self.zeros = [
+            ImpossibleRule(*self._express_array(one.columns, one.cells)) for one in self.zeros
+        ]
         self.derivations = {
-            place: DependencyRule(place, *self._express(one.determinants, one.codes))
+            place: DependencyRule(place, *self._express_array(one.determinants, one.codes))
             for place, one in self.derivations.items()
         }
 
@@ -280,9 +282,11 @@ class _Resolution:
             missing = [np.isnan(numbers[one]) for one in others[1:]]
             is_known = ~np.isnan(rule.totals)
             codes[_any_of(is_known, missing)] = -1
-        self._depend(column, others, codes)
+        self._derive_column(column, others, codes)
 
-    def _express(self, columns: Columns, array: NDArray[Number]) -> tuple[Columns, NDArray[Number]]:
+    def _express_array(
+        self, columns: Columns, array: NDArray[Number]
+    ) -> tuple[Columns, NDArray[Number]]:
         """Return an array over `columns` as one over columns that are fitted, in order."""
         derived = {one: self.derivations[one] for one in columns if one in self.derivations}
         behind = [one for rule in derived.values() for one in rule.determinants]
