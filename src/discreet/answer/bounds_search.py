@@ -25,12 +25,14 @@ from discreet.answer.expressions.typed import TypedExpression
 from discreet.answer.perturb import ReleasedTable
 from discreet.answer.plan import BoundsSearch, Plan, plan_private_query
 from discreet.answer.question import PrivateQuery, Question, aggregate_name, key_name
+from discreet.answer.released_format import FAILED, unpack_released
 from discreet.answer.resolve import resolve_question
 from discreet.answer.rows import number_constant
 from discreet.answer.sources import scan_table
 from discreet.dp import event as events
 from discreet.dp.accounting.pricing import price
 from discreet.dp.budget import Price
+from discreet.dp.ledger.ledger import Ledger
 from discreet.engines.engine import Kind
 from discreet.errors import NoBounds
 from discreet.policy.answer_model import ContributionLimits
@@ -202,6 +204,24 @@ def bounds_key(held: CatalogTable, column: str, analyst: str | None) -> str:
     """Return the key of bounds in the ledger: released bounds stay known even if the data change."""
     parts = ["bounds", _LAYOUT, held.account, column, analyst]
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
+
+
+def find_known_bounds(
+    asked: Question, catalog: Catalog, ledger: Ledger, *, epsilon: Fraction, analyst: str | None
+) -> tuple[dict[Column, Range], list[BoundsSearch]]:
+    """Return the bounds that the ledger has for a question, and the searches for all others."""
+    found: dict[Column, Range] = {}
+    searches: list[BoundsSearch] = []
+    for table, column in asked.searched:
+        held = catalog.find(table)
+        known = ledger.find(bounds_key(held, column, analyst))
+        if known is not None and known != FAILED:
+            (released,) = unpack_released(known).values()
+            found[table, column] = read_private_bounds(released)
+            continue
+        each = epsilon * SEARCH_SHARE / len(asked.searched)
+        searches.append(make_search(held, column, epsilon=each, analyst=analyst))
+    return found, searches
 
 
 def with_searches(plan: Plan, searches: Sequence[BoundsSearch], epsilon: Fraction) -> Plan:

@@ -3,58 +3,58 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, Self, TypeVar
-
-from sqlglot import exp
+from typing import Any, Self
 
 from discreet.answer import cautions, finish
 from discreet.answer.accounts import require_remaining_budget, summarize_remaining
 from discreet.answer.answer import Answer, make_answer
-from discreet.answer.bounds_search import (
-    SEARCH_SHARE,
-    bounds_key,
-    make_search,
-    read_private_bounds,
-    resolve_searching,
-    with_searches,
-)
-from discreet.answer.bounds_search import Column as Place
-from discreet.answer.bounds_search import Range as Bounds
+from discreet.answer.bounds_search import read_private_bounds
 from discreet.answer.cancellation import CancelToken
 from discreet.answer.cut_rows import CUT_SHARE
 from discreet.answer.explain import Explanation, explain_plan
 from discreet.answer.ledgers import open_ledger
 from discreet.answer.limits import LimitAdvice, advise_limits
-from discreet.answer.payment import FAILED, Payments
+from discreet.answer.payment import Payments
 from discreet.answer.perturb import ReleasedTable
-from discreet.answer.plan import BoundsSearch, Noise, Plan, make_plan
-from discreet.answer.question import Question
+from discreet.answer.plan import Noise, Plan
+from discreet.answer.planner import QuestionPlanner, cache_value
 from discreet.answer.question_key import question_key
 from discreet.answer.register import RegisteredTable, RegistrableSource
-from discreet.answer.released_format import unpack_released
-from discreet.answer.resolve import resolve_question
+from discreet.answer.released_format import (
+    MeasuredTables,
+    unpack_released,
+)
 from discreet.answer.spending import Spending, read_spending
-from discreet.answer.statement import DIALECT, parse_question
 from discreet.answer.tables import ReadOptions, open_catalog
 from discreet.answer.unexpected_errors import hide_unexpected_errors, pad_duration
-from discreet.answer.weighting import weigh_question
+from discreet.answer.workload import (
+    PlannedStatement,
+    Strategy,
+    WorkloadPlan,
+    statement_tables,
+)
+from discreet.answer.workload_answer import (
+    WorkloadAnswer,
+    WorkloadExplanation,
+    empty_answer,
+    explain_workload,
+    gather_answers,
+)
 from discreet.dp.accounting.exact import ExactNumber, to_fraction
 from discreet.dp.ledger.ledger import Ledger
 from discreet.dp.ledger.records import Reservation
 from discreet.engines.duckdb import DuckDB
 from discreet.engines.engine import ArrowSchema
-from discreet.errors import DiscreetError, EngineFailed, InvalidQuestion, WrongUsage
+from discreet.errors import DiscreetError, EngineFailed, WrongUsage
 from discreet.policy.load import load_policy
 from discreet.policy.model import Policy
 
-CACHE_SIZE = 256  # plans and answers in memory; the ledger has all answers
 LARGEST_CACHED = 1 << 20  # bytes
-Kept = TypeVar("Kept")
 
 
 def open_curator(  # noqa: PLR0913 -- the flags of the command
@@ -138,14 +138,15 @@ class Curator:
         self.catalog, self.engine, self.ledger = catalog, engine, ledger
         self.policy, self.analyst = policy, analyst
         self.quantum, self.clock = quantum, clock
-        self._questions: dict[object, tuple[Question, str]] = {}
-        self._plans: dict[object, tuple[Plan, str]] = {}
         self._answers: dict[object, Answer] = {}
         self.payments = Payments(self)
         # One thread: the same released tables give the same rows in the same order each time.
         self._home = DuckDB(threads=1)
         self._home.lock_external_access()
         self._home_lock = threading.Lock()
+        self._planner = QuestionPlanner(
+            catalog, ledger, analyst, self._home, self.payments.lock, self._home_lock
+        )
 
     def __enter__(self) -> Self:
         return self
@@ -204,9 +205,7 @@ class Curator:
         """
         stop = stop or CancelToken()
         with pad_duration(self.quantum):
-            question = (
-                weigh_question(question, self.catalog, self.payments.lock) if weighted else question
-            )
+            question = self._planner.weigh(question) if weighted else question
             plan, text = self.plan(
                 question, epsilon=epsilon, delta=delta, noise=noise, cut_share=cut_share
             )
@@ -234,26 +233,127 @@ class Curator:
                 left, confidence=confidence, cached=is_known, cautions=charged.cautions
             )
 
+    def ask_all(
+        self,
+        questions: str | Sequence[str],
+        *,
+        epsilon: ExactNumber,
+        delta: ExactNumber,
+        confidence: float = 0.95,
+        weighted: bool = False,
+        cut_share: ExactNumber = str(float(CUT_SHARE)),
+        strategy: Strategy = "residuals",
+        stop: CancelToken | None = None,
+    ) -> WorkloadAnswer:
+        """Return private answers to several questions, and charge them once, as one.
+
+        Shares and measurements are those of the least total error. Counts of the same rows by public keys add
+        up over all answers. The same questions on the same data cost nothing again, in any order.
+
+        Args:
+            questions: The questions, or one text in which semicolons separate them.
+            epsilon: What they may cost at most, all together.
+            delta: The chance that Gaussian noise does not cover, such as 1e-6.
+            confidence: The confidence level of intervals.
+            weighted: Each row counts as its sampling weight.
+            cut_share: The share of epsilon that measures how many rows the limits cut off; 0: none.
+            strategy: `residuals`; to compare with, `shares` and `equal` measure each question apart.
+            stop: Ends it from another thread.
+
+        Raises:
+            QuestionRefused: There is no private answer to one of them; nothing was spent.
+            BudgetExceeded: Too little is left; nothing was spent.
+
+        >>> with open_curator("patients.csv", "policy.yaml", ledger=":memory:") as curator:
+        ...     total = "SELECT count(*) AS n FROM patients"
+        ...     found = curator.ask_all([total, f"{total} WHERE age > 60"], epsilon=1, delta="1e-6")
+        >>> [answer.columns for answer in found]
+        [('n',), ('n',)]
+        """
+        with pad_duration(self.quantum):
+            finish.require_confidence(confidence)
+            plan = self._planner.plan_all(
+                questions,
+                epsilon=epsilon,
+                delta=delta,
+                weighted=weighted,
+                cut_share=cut_share,
+                strategy=strategy,
+            )
+            stop = stop or CancelToken()
+            measured = self.measure(plan, plan.text, options=[strategy], stop=stop)
+            finished = [self._finish_statement(one, measured, stop) for one in plan.statements]
+            return gather_answers(plan, finished, measured, confidence=confidence)
+
+    def _finish_statement(
+        self, statement: PlannedStatement, measured: MeasuredTables, stop: CancelToken
+    ) -> Answer:
+        """Return the answer to one question of a workload, without rows if it cannot be computed.
+
+        All of them are paid for, and one that fails must not cost the others.
+        """
+        tables = statement_tables(statement, measured.released)
+        try:
+            return self._finish_answer(statement.plan, tables, stop)
+        except EngineFailed as error:
+            return empty_answer(self.shape(statement.plan), statement.plan, caution=str(error))
+
+    def explain_all(
+        self,
+        questions: str | Sequence[str],
+        *,
+        epsilon: ExactNumber,
+        delta: ExactNumber,
+        confidence: float = 0.95,
+        weighted: bool = False,
+        cut_share: ExactNumber = str(float(CUT_SHARE)),
+        size: int = 1000,
+    ) -> WorkloadExplanation:
+        """Return what several questions would cost together and how far off their answers would be.
+
+        Arguments are those of `ask_all`, and the rows that a group is taken to have. Nothing is spent or read.
+        """
+        finish.require_confidence(confidence)
+        plan = self._planner.plan_all(
+            questions,
+            epsilon=epsilon,
+            delta=delta,
+            weighted=weighted,
+            cut_share=cut_share,
+        )
+        charged = self.payments.predict_accounts(plan.touches, at=self.clock())
+        left = summarize_remaining(self.ledger.remaining(charged.accounts))
+        found = explain_workload(plan, self.policy, left, size=size, confidence=confidence)
+        return replace(found, cautions=(*found.cautions, *charged.cautions))
+
     def measure(
-        self, plan: Plan, text: str
-    ) -> tuple[Mapping[str, ReleasedTable], Mapping[str, Any], bool]:
+        self,
+        plan: Plan | WorkloadPlan,
+        text: str,
+        *,
+        options: Sequence[object] = (),
+        key: str | None = None,
+        at: datetime | None = None,
+        stop: CancelToken | None = None,
+    ) -> MeasuredTables:
         """Return the released tables of a plan, the budget left, and whether it was known.
 
-        It is charged as a question is, and the same plan on the same data is free again.
+        It is charged as a question is, and the same plan on the same data is free again. `key` is its key in
+        the ledger, where it has one of its own.
         """
-        at, stop = self.clock(), CancelToken()
-        accounts = self.payments.find_accounts(plan.touches, at=at, stop=stop).accounts
-        key = question_key(text, plan, accounts, analyst=self.analyst, options=[])
+        at, stop = at or self.clock(), stop or CancelToken()
+        charged = self.payments.find_accounts(plan.touches, at=at, stop=stop)
+        accounts = charged.accounts
+        key = key or question_key(text, plan, accounts, analyst=self.analyst, options=options)
         reservation = self.payments.reserve(
             plan.touches, accounts, plan.price, key=key, at=at, question=text
         )
         packed = reservation.answer or self.payments.release_plan(
             plan, reservation, stop, consistent=False
         )
-        if packed == FAILED:
-            raise EngineFailed("It was charged, but noise could not be added. Try another epsilon.")
         left = summarize_remaining(self.ledger.remaining(accounts))
-        return unpack_released(packed), left, reservation.answer is not None
+        tables, is_known = unpack_released(packed), reservation.answer is not None
+        return MeasuredTables(tables, left, is_known, reservation.is_new, charged.cautions)
 
     def _search(self, plan: Plan, question: str, at: datetime, stop: CancelToken) -> Plan:
         """Find the bounds that a plan needs, and return it with them; each search is charged apart."""
@@ -261,41 +361,19 @@ class Curator:
         require_remaining_budget(self.ledger.remaining(accounts), plan.price)
         found, paid = dict(plan.found), dict(plan.paid)
         for search in plan.searches:
-            alone = replace(plan, private_queries=(search.plan,), noise="laplace", searches=())
-            reservation = self.payments.reserve(
-                alone.touches,
-                self.payments.find_accounts(alone.touches, at=at, stop=stop).accounts,
-                search.price,
-                key=search.key,
-                at=at,
-                question=search.question,
+            alone = replace(
+                plan,
+                private_queries=(search.plan,),
+                noise="laplace",
+                price=search.price,
+                searches=(),
             )
-            packed = reservation.answer or self.payments.release_plan(
-                alone, reservation, stop, consistent=False
-            )
-            if packed == FAILED:
-                raise EngineFailed(
-                    "Finding bounds was charged, but noise could not be added. Give the column "
-                    "bounds in the policy."
-                )
-            (released,) = unpack_released(packed).values()
+            measured = self.measure(alone, search.question, key=search.key, at=at, stop=stop)
+            (released,) = measured.released.values()
             found[search.column] = read_private_bounds(released)
-            if reservation.is_new:
+            if measured.is_new:
                 paid[search.column] = search.price.epsilon or to_fraction(0)
-        return replace(self._plan_with_bounds(question, plan, found), paid=paid)
-
-    def _plan_with_bounds(self, question: str, plan: Plan, found: Mapping[Place, Bounds]) -> Plan:
-        """Return the plan of a question with bounds that were found."""
-        with self.payments.lock:
-            asked = resolve_question(parse_question(question), self.catalog.with_bounds(found))
-        made = make_plan(
-            asked,
-            epsilon=plan.epsilon * (1 - SEARCH_SHARE),
-            delta=plan.delta,
-            noise=plan.noise,
-            cut_share=plan.cut_share,
-        )
-        return replace(made, epsilon=plan.epsilon, found=found)
+        return replace(self._planner.plan_with_bounds(question, plan, found), paid=paid)
 
     def _answer_reservation(
         self, plan: Plan, reservation: Reservation, stop: CancelToken, *, consistent: bool
@@ -305,14 +383,9 @@ class Curator:
         is_known = packed is not None
         if packed is None:
             packed = self.payments.release_plan(plan, reservation, stop, consistent=consistent)
-        if packed == FAILED:
-            raise EngineFailed(
-                "The question was charged, but noise could not be added to what it counts. Ask for "
-                "fewer groups or aggregates."
-            )
-        answer = self._finish_answer(plan, packed, stop)
+        answer = self._finish_answer(plan, unpack_released(packed), stop)
         if len(packed) < LARGEST_CACHED:
-            _cache_value(self._answers, reservation.key, answer)
+            cache_value(self._answers, reservation.key, answer)
         return answer, is_known
 
     def plan(
@@ -325,72 +398,13 @@ class Curator:
         cut_share: ExactNumber = str(float(CUT_SHARE)),
     ) -> tuple[Plan, str]:
         """Return how a question would be answered, and its normal form; nothing is spent or read."""
-        key = (question, str(epsilon), str(delta), noise, str(cut_share))
-        found = self._plans.get(key)
-        if found is None:
-            asked, text = self._read(question)
-            whole, share = to_fraction(epsilon), SEARCH_SHARE if asked.searched else 0
-            made = make_plan(
-                asked,
-                epsilon=whole * (1 - share),
-                delta=to_fraction(delta),
-                noise=noise,
-                cut_share=to_fraction(cut_share),
-            )
-            found = made, text
-            if asked.searched:
-                # Whether bounds are known by now is looked up each time.
-                return self._with_searches(question, made, asked, whole), text
-            # That a public table has one row for each person's was looked up: it must be each time.
-            if not self.catalog.has_public:
-                _cache_value(self._plans, key, found)
-        return found
-
-    def _with_searches(self, question: str, plan: Plan, asked: Question, epsilon: Fraction) -> Plan:
-        """Return the plan with the bounds that are known, or with the searches that find them."""
-        found: dict[Place, Bounds] = {}
-        searches: list[BoundsSearch] = []
-        for table, column in asked.searched:
-            held = self.catalog.find(table)
-            known = self.ledger.find(bounds_key(held, column, self.analyst))
-            if known is not None and known != FAILED:
-                (released,) = unpack_released(known).values()
-                found[table, column] = read_private_bounds(released)
-                continue
-            each = epsilon * SEARCH_SHARE / len(asked.searched)
-            searches.append(make_search(held, column, epsilon=each, analyst=self.analyst))
-        plan = replace(plan, epsilon=epsilon)
-        if not searches:
-            return self._plan_with_bounds(question, plan, found)
-        return replace(with_searches(plan, searches, epsilon), found=found)
-
-    def _read(self, question: str) -> tuple[Question, str]:
-        """Return the parsed question and its normal form; it is parsed once for all prices."""
-        found = self._questions.get(question)
-        if found is None:
-            statement = parse_question(question)
-            asked = self._resolve_statement(statement)
-            found = asked, statement.sql(dialect=DIALECT, normalize=True, comments=False)
-            if not self.catalog.has_public:
-                _cache_value(self._questions, question, found)
-        return found
-
-    def _resolve_statement(self, statement: exp.Query) -> Question:
-        try:
-            with self.payments.lock:  # public tables are looked at
-                asked = resolve_searching(statement, self.catalog)
-            with self._home_lock:
-                finish.rehearse_question(asked, self._home)
-        except RecursionError:
-            pass
-        else:
-            return asked
-        raise InvalidQuestion("The question is nested too deeply. Split it.")
+        return self._planner.plan(
+            question, epsilon=epsilon, delta=delta, noise=noise, cut_share=cut_share
+        )
 
     def shape(self, plan: Plan) -> ArrowSchema:
         """Return the columns that the answer to a plan has; nothing is spent or read."""
-        with self._home_lock:
-            return finish.answer_column_types(plan.question, self._home)
+        return self._planner.shape(plan.question)
 
     def explain(  # noqa: PLR0913 -- the flags of the command
         self,
@@ -425,9 +439,7 @@ class Curator:
         ('count', 1.4)
         """
         finish.require_confidence(confidence)
-        question = (
-            weigh_question(question, self.catalog, self.payments.lock) if weighted else question
-        )
+        question = self._planner.weigh(question) if weighted else question
         plan, text = self.plan(
             question, epsilon=epsilon, delta=delta, noise=noise, cut_share=cut_share
         )
@@ -528,12 +540,13 @@ class Curator:
         )
         return replace(found, cautions=(*found.cautions, *charged.cautions))
 
-    def _finish_answer(self, plan: Plan, packed: bytes, stop: CancelToken) -> Answer:
+    def _finish_answer(
+        self, plan: Plan, released: Mapping[str, ReleasedTable], stop: CancelToken
+    ) -> Answer:
         """Return the answer computed from released tables, which are public.
 
         It may be stopped, fail or take long: the next time it starts from the same tables.
         """
-        released = unpack_released(packed)
         with stop.turn(self._home_lock, self._home):
             try:
                 finished = hide_unexpected_errors(
@@ -558,11 +571,3 @@ class Curator:
             *(c.caution for c in cut_off if c.caution),
         )
         return make_answer(finished, plan, spent=spent, cautions=notes, cut_off=cut_off)
-
-
-def _cache_value(place: dict[object, Kept], key: object, value: Kept) -> None:
-    """Remember `value`, and forget the oldest one if there are many."""
-    while len(place) >= CACHE_SIZE:
-        # Other threads may do the same: the list is made in one step.
-        place.pop(next(iter(list(place)), None), None)
-    place[key] = value

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import sqrt
@@ -111,8 +111,17 @@ def _answer_share(plan: Plan) -> Fraction:
     return 1 - SEARCH_SHARE if plan.searches or plan.found else Fraction(1)
 
 
-def expected_errors(plan: Plan, *, size: int, confidence: float) -> list[ExpectedError]:
-    """Return the errors of every aggregate in a group of `size` rows in the middle of its bounds."""
+def expected_errors(
+    plan: Plan,
+    *,
+    size: int,
+    confidence: float,
+    leaves: Sequence[PrivateQueryPlan] | None = None,
+) -> list[ExpectedError]:
+    """Return the errors of every aggregate in a group of `size` rows in the middle of its bounds.
+
+    With `leaves` it is the aggregates of these only.
+    """
     return [
         _expected_error(
             aggregate,
@@ -123,7 +132,7 @@ def expected_errors(plan: Plan, *, size: int, confidence: float) -> list[Expecte
             # Before bounds are found, what depends on them is unknown.
             is_open=bool(plan.searches),
         )
-        for leaf in plan.private_queries
+        for leaf in (plan.private_queries if leaves is None else leaves)
         for aggregate in leaf.private_query.aggregates
     ]
 

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from discreet.engines.duckdb import DuckDB
 
 Array = Any
+ArrowType = Any
+INTEGERS, DECIMALS = pa.int64(), pa.float64()  # what counts are: alone, and in a workload
 
 
 @dataclass(frozen=True)
@@ -64,17 +66,21 @@ def compute_answer(
             home.drop(name)
 
 
-def answer_column_types(question: Question, home: DuckDB) -> ArrowSchema:
+def answer_column_types(
+    question: Question, home: DuckDB, *, counts: ArrowType = INTEGERS
+) -> ArrowSchema:
     """Return the columns that an answer would have, computed from tables without rows."""
     empty = {
-        leaf.name: ReleasedTable(_empty_released_table(leaf), 0)
+        leaf.name: ReleasedTable(_empty_released_table(leaf, counts), 0)
         for leaf in question.private_queries
     }
     return compute_answer(question, empty, home).table.schema
 
 
-def rehearse_question(question: Question, home: DuckDB) -> None:
+def rehearse_question(question: Question, home: DuckDB, *, counts: ArrowType = INTEGERS) -> None:
     """Compute the answer from tables without rows, so that what cannot be computed costs nothing.
+
+    `counts` is the type that counts will have.
 
     Raises:
         InvalidQuestion: Types do not fit, or a position is not there.
@@ -82,7 +88,7 @@ def rehearse_question(question: Question, home: DuckDB) -> None:
     if _plain_columns(question) is not None:
         return
     try:
-        answer_column_types(question, home)
+        answer_column_types(question, home, counts=counts)
     except EngineFailed as error:
         reason = str(error).partition("(")[2].partition(")")[0]
     else:
@@ -93,10 +99,10 @@ def rehearse_question(question: Question, home: DuckDB) -> None:
     )
 
 
-def _empty_released_table(leaf: PrivateQuery) -> ArrowTable:
+def _empty_released_table(leaf: PrivateQuery, counts: ArrowType) -> ArrowTable:
     keys = {key_name(i): TYPES.get(key.kind, pa.string()) for i, key in enumerate(leaf.keys)}
     aggregates = {
-        aggregate_name(i): pa.int64() if item.ask in COUNTS else pa.float64()
+        aggregate_name(i): counts if item.ask in COUNTS else DECIMALS
         for i, item in enumerate(leaf.aggregates)
     }
     return pa.schema({**keys, **aggregates, "discreet_nothing": pa.null()}).empty_table()

@@ -113,7 +113,7 @@ class KeyGroups:
         flat = np.zeros(table.num_rows, np.int64)
         is_there = np.ones(table.num_rows, bool)
         for index, (unique, null) in enumerate(zip(self.uniques, self.has_null, strict=True)):
-            column = _fit_column(table.column(key_name(index)).combine_chunks(), unique.type)
+            column = fit_column(table.column(key_name(index)).combine_chunks(), unique.type)
             code = pc.index_in(column, value_set=unique, skip_nulls=True)
             found = code.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int64)
             if null:
@@ -187,7 +187,7 @@ def found_groups(table: ArrowTable, count: int) -> KeyGroups:
     return KeyGroups(tuple(uniques), codes, tuple(nulls), tuple(levels))
 
 
-def _fit_column(column: Any, kind: Any) -> Any:
+def fit_column(column: Any, kind: Any) -> Any:
     """Return `column` as `kind`; what does not fit is NULL, because an error would reveal data."""
     if column.type == kind:
         return column

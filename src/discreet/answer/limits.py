@@ -15,9 +15,10 @@ from discreet.answer.contribution import Contribution
 from discreet.answer.cut_rows import ONE, Bins, CutProbe, cut_query, read_bins
 from discreet.answer.finish import interval_half_width
 from discreet.answer.keys import KeyDomain
-from discreet.answer.perturb import ReleasedTable, noise_deviation
+from discreet.answer.perturb import noise_deviation
 from discreet.answer.plan import LARGEST_EPSILON, Plan, PrivateQueryPlan
 from discreet.answer.question import PrivateQuery, Question
+from discreet.answer.released_format import MeasuredTables
 from discreet.answer.sources import scan_table
 from discreet.dp import event as events
 from discreet.dp.accounting.exact import ExactNumber, to_fraction
@@ -28,7 +29,7 @@ from discreet.result import TabularResult
 from discreet.sql import build
 
 # Releases a plan once, and charges it: the tables, the budget left, whether it was known.
-Measure = Callable[[Plan, str], tuple[Mapping[str, ReleasedTable], Mapping[str, Any], bool]]
+Measure = Callable[[Plan, str], MeasuredTables]
 
 BINS = Bins(base=2, count=20)  # of people by their rows: 1, 2, up to 4, up to 8 … up to a million
 _ALL = Contribution("rescale", 1, 1, 1, 1)
@@ -100,8 +101,8 @@ def advise_limits(
     held = catalog.find_named(table)
     probe = _make_probe(held, price)
     plan = _make_limits_plan(held, probe, price)
-    released, left, is_known = measure(plan, f"discreet limits {held.name}")
-    noisy = released[_NAME].cut or ()
+    measured = measure(plan, f"discreet limits {held.name}")
+    noisy = measured.released[_NAME].cut or ()
     deviation = noise_deviation(float(probe.scale), "laplace")
     found = read_bins(noisy, deviation, BINS)
     curve = tuple(
@@ -118,9 +119,9 @@ def advise_limits(
         confidence=confidence,
         curve=curve,
         recommended=None if found.is_hidden else min(curve, key=lambda one: one.error).limit,
-        spent={"epsilon": 0.0 if is_known else float(price), "delta": 0.0},
-        remaining=left,
-        cached=is_known,
+        spent={"epsilon": 0.0 if measured.is_known else float(price), "delta": 0.0},
+        remaining=measured.remaining,
+        cached=measured.is_known,
     )
 
 

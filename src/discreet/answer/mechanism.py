@@ -10,8 +10,8 @@ from discreet.answer.accounts import summarize_remaining
 from discreet.answer.cancellation import CancelToken
 from discreet.answer.catalog import CatalogTable, require_unit
 from discreet.answer.coded_counts import CodedCounter, ColumnCode
-from discreet.answer.payment import FAILED
 from discreet.answer.question_key import mechanism_key
+from discreet.answer.released_format import FAILED
 from discreet.answer.sources import scan_table
 from discreet.answer.unexpected_errors import hide_unexpected_errors, pad_duration
 from discreet.errors import DiscreetError, EngineFailed, QuestionRefused

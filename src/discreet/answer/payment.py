@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 from discreet.answer.accounts import charged_accounts, with_known_budgets
 from discreet.answer.cancellation import CancelToken
 from discreet.answer.identity import TableIdentity, expected_identity, find_identity, remember_id
-from discreet.answer.perturb import release_query, run_queries
-from discreet.answer.released_format import pack_released
+from discreet.answer.measurements import release_measurement, run_measurement
+from discreet.answer.released_format import FAILED, pack_released
 from discreet.answer.unexpected_errors import hide_unexpected_errors
 from discreet.dp.budget import Price
 from discreet.dp.ledger.ledger import Ledger
@@ -26,8 +26,7 @@ if TYPE_CHECKING:
     from discreet.answer.catalog import CatalogTable
     from discreet.answer.plan import Plan
     from discreet.answer.rows import TouchedTable
-
-FAILED = b"failed"  # stands in the ledger for noise that could not be drawn
+    from discreet.answer.workload import WorkloadPlan
 
 
 @dataclass(frozen=True)
@@ -109,7 +108,12 @@ class Payments:
         return reservation
 
     def release_plan(
-        self, plan: Plan, reservation: Reservation, stop: CancelToken, *, consistent: bool
+        self,
+        plan: Plan | WorkloadPlan,
+        reservation: Reservation,
+        stop: CancelToken,
+        *,
+        consistent: bool,
     ) -> bytes:
         """Return the released tables that the ledger keeps: those that were stored first.
 
@@ -119,7 +123,7 @@ class Payments:
         with self.hold_engine(stop):
             try:
                 exact = hide_unexpected_errors(
-                    lambda: [run_queries(leaf, engine) for leaf in plan.private_queries]
+                    lambda: [run_measurement(leaf, engine) for leaf in plan.private_queries]
                 )
             except DiscreetError:
                 stop.check()
@@ -129,7 +133,7 @@ class Payments:
             source = system_noise()
             return pack_released(
                 {
-                    leaf.private_query.name: release_query(
+                    leaf.private_query.name: release_measurement(
                         leaf, found, noise=source, kind=plan.noise, consistent=consistent
                     )
                     for leaf, found in zip(plan.private_queries, exact, strict=True)

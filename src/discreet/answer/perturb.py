@@ -116,14 +116,15 @@ def _exact_sums(plan: PrivateQueryPlan, engine: Engine) -> tuple[KeyGroups, dict
 def _block_sums(block: SumBlock, raw: ArrowTable, places: Array, size: int) -> list[Array]:
     """Return the exact vertices of a block for every group."""
     names = {name for vertex in block.vertices for name in vertex}
-    moments = {name: _scatter_values(_integer_column(raw, name), places, size) for name in names}
+    moments = {name: _scatter_values(integer_column(raw, name), places, size) for name in names}
     return [
         np.asarray(sum(factor * moments[name] for name, factor in vertex.items()))
         for vertex in block.vertices
     ]
 
 
-def _integer_column(raw: ArrowTable, name: str) -> Array:
+def integer_column(raw: ArrowTable, name: str) -> Array:
+    """Return a column of whole numbers as an array; NULL is 0."""
     column = raw.column(name).combine_chunks().fill_null(0)
     return column.cast(pa.int64()).to_numpy(zero_copy_only=False)
 
@@ -173,7 +174,7 @@ def _answer_probes(
         raw = raws[probe.aggregate]
         places = groups.positions(raw) if has_keys else np.zeros(raw.num_rows, np.int64)
         draw = noise.laplace if kind == "laplace" else noise.gaussian
-        exact = _scatter_values(_integer_column(raw, ROWS), places, size)
+        exact = _scatter_values(integer_column(raw, ROWS), places, size)
         deviation = noise_deviation(float(probe.scale), kind)
         found[probe.aggregate] = _ProbeResult(exact + draw(probe.scale, size), deviation)
     for probe in plan.ranks:
@@ -196,8 +197,8 @@ def _choose_values(
     """Return the value that is chosen in every group, each by its own counts."""
     bucket_column = raw.column(key_name(len(plan.private_query.keys)))
     is_there = (places >= 0) & ~np.asarray(bucket_column.is_null())
-    buckets = _integer_column(raw, key_name(len(plan.private_query.keys)))[is_there]
-    counts = _integer_column(raw, ROWS)[is_there]
+    buckets = integer_column(raw, key_name(len(plan.private_query.keys)))[is_there]
+    counts = integer_column(raw, ROWS)[is_there]
     places = places[is_there]
     order = np.argsort(places, kind="stable")
     starts = np.searchsorted(places[order], np.arange(size + 1))
@@ -240,7 +241,7 @@ def _assemble_released(
     for wanted in plan.private_query.sets:
         vertices, cells = _sum_over_groups(plan, noisy, wanted)
         wide = {name: value * sqrt(cells) for name, value in deviation.items()}
-        columns = _key_columns(plan, groups, wanted)
+        columns = key_columns(plan, groups, wanted)
         found = _aggregate_columns(plan, vertices, probes, consistent=consistent)
         if consistent and plan.domain is not None and wanted != plan.private_query.sets[0]:
             found |= _total_counts(finest, plan.private_query.aggregates, plan.domain.shape, wanted)
@@ -286,9 +287,10 @@ def _sum_over_groups(
     }, cells
 
 
-def _key_columns(
+def key_columns(
     plan: PrivateQueryPlan, groups: KeyGroups, wanted: tuple[int, ...]
 ) -> dict[str, Any]:
+    """Return the keys of one grouping of a leaf, by name; those that it lacks are NULL."""
     if not plan.private_query.keys:
         return {}
     every = groups.columns()

@@ -159,8 +159,8 @@ class Plan:
 
 def plan_private_query(leaf: PrivateQuery, epsilon: Fraction) -> PrivateQueryPlan:
     """Return how one leaf alone is answered for `epsilon`, with Laplace noise."""
-    draft = _draft_query(leaf, "laplace")
-    return _plan_query(draft, epsilon / draft.mechanisms, Fraction(0), Fraction(0), "laplace")
+    draft = draft_query(leaf, "laplace")
+    return plan_draft(draft, epsilon / draft.mechanisms, Fraction(0), Fraction(0), "laplace")
 
 
 def make_plan(
@@ -176,11 +176,7 @@ def make_plan(
     Without `noise` the one with the smaller error is taken; Gaussian noise needs a delta. Where limits
     may cut off rows, `cut_share` of epsilon measures how many.
     """
-    _check(epsilon, delta, noise)
-    if not 0 <= cut_share < 1:
-        raise InvalidBudget(
-            "The share of epsilon that measures what limits cut off must be at least 0 and below 1."
-        )
+    require_budget(epsilon, delta, noise, cut_share)
     slips = sum(find_key_domain(leaf.keys) is None for leaf in question.private_queries)
     if slips and not delta:
         raise QuestionRefused(
@@ -195,7 +191,10 @@ def make_plan(
     return min(plans, key=_total_noise)
 
 
-def _check(epsilon: Fraction, delta: Fraction, noise: Noise | None) -> None:
+def require_budget(
+    epsilon: Fraction, delta: Fraction, noise: Noise | None, cut_share: Fraction
+) -> None:
+    """Refuse amounts that no question can cost."""
     if not 0 < epsilon <= LARGEST_EPSILON:
         raise InvalidBudget(
             f"epsilon must be above 0 and at most {LARGEST_EPSILON}; 1 or less protects well."
@@ -204,11 +203,15 @@ def _check(epsilon: Fraction, delta: Fraction, noise: Noise | None) -> None:
         raise InvalidBudget("delta must be 0 or a small chance such as 1e-6.")
     if noise == "gaussian" and not delta:
         raise InvalidBudget("Gaussian noise needs a delta, such as 1e-6.")
+    if not 0 <= cut_share < 1:
+        raise InvalidBudget(
+            "The share of epsilon that measures what limits cut off must be at least 0 and below 1."
+        )
 
 
 @dataclass(frozen=True)
-class _QueryDraft:
-    """A leaf before it has noise."""
+class QueryDraft:
+    """How one leaf is answered, before it has noise."""
 
     leaf: PrivateQuery
     domain: KeyDomain | None
@@ -221,10 +224,12 @@ class _QueryDraft:
 
     @property
     def mechanisms(self) -> int:
+        """How many mechanisms share its price."""
         return len(self.blocks) + len(self.ranks) + len(self.distincts)
 
     @property
     def is_cut(self) -> bool:
+        """Whether limits may cut off rows that it is about."""
         only_people = all(item.ask is AggregateKind.COUNT_UNITS for item in self.leaf.aggregates)
         return may_cut_rows(
             self.limit,
@@ -233,7 +238,12 @@ class _QueryDraft:
         )
 
 
-def _draft_query(leaf: PrivateQuery, noise: Noise) -> _QueryDraft:
+def draft_query(leaf: PrivateQuery, noise: Noise) -> QueryDraft:
+    """Return how a leaf is answered with this kind of noise.
+
+    Raises:
+        QuestionRefused: There is no private answer to it.
+    """
     rows, keys = leaf.rows, leaf.keys
     domain = find_key_domain(keys)
     is_private = domain is None
@@ -264,7 +274,7 @@ def _draft_query(leaf: PrivateQuery, noise: Noise) -> _QueryDraft:
     if not blocks and not ranks and not distincts:
         # Only keys are asked for: then there is one count, for a public key too.
         blocks = (row_count_block(),)
-    return _QueryDraft(leaf, domain, limit, blocks, readings, ranks, distincts, selector)
+    return QueryDraft(leaf, domain, limit, blocks, readings, ranks, distincts, selector)
 
 
 def _adds_up(leaf: PrivateQuery) -> bool:
@@ -286,13 +296,13 @@ def _with_noise(
 ) -> Plan:
     parts = slips + (noise == "gaussian")
     each = delta / parts if parts else Fraction(0)
-    drafts = [_draft_query(leaf, noise) for leaf in question.private_queries]
+    drafts = [draft_query(leaf, noise) for leaf in question.private_queries]
     mechanisms = sum(draft.mechanisms for draft in drafts)
     cuts = sum(draft.is_cut for draft in drafts)
     whole = epsilon if noise == "laplace" else rho_of_epsilon(epsilon, delta=each)
     of_cut = whole * cut_share / cuts if cuts else Fraction(0)
     share = (whole - of_cut * cuts) / mechanisms
-    leaves = tuple(_plan_query(draft, share, of_cut, each, noise) for draft in drafts)
+    leaves = tuple(plan_draft(draft, share, of_cut, each, noise) for draft in drafts)
     event = events.Sequence(tuple(leaf.event for leaf in leaves))
     found = price(event)
     if noise == "laplace":
@@ -317,9 +327,10 @@ def _total_noise(plan: Plan) -> float:
     return sum(log(scale) for scale in scales)
 
 
-def _plan_query(
-    draft: _QueryDraft, share: Fraction, of_cut: Fraction, slip: Fraction, noise: Noise
+def plan_draft(
+    draft: QueryDraft, share: Fraction, of_cut: Fraction, slip: Fraction, noise: Noise
 ) -> PrivateQueryPlan:
+    """Return the leaf with noise that costs `share` for each of its mechanisms."""
     limit = draft.limit
     blocks = tuple(_add_block_noise(block, limit, share, noise) for block in draft.blocks)
     distincts = tuple(_distinct_probe(draft, item, share, noise) for item in draft.distincts)
@@ -331,9 +342,11 @@ def _plan_query(
         _noise_event(item.sensitivity, item.sensitivity**2, item.scale, noise) for item in distincts
     ]
     done += [events.Choice(item.epsilon) for item in ranks]
-    cut = _cut_probe(draft, of_cut, noise) if draft.is_cut and of_cut else None
+    cut = None
+    if draft.is_cut and of_cut:
+        cut = make_cut_probe(draft.leaf, limit, share=of_cut, noise=noise)
     if cut is not None:
-        done.append(_noise_event(cut.sensitivity, cut.sensitivity**2, cut.scale, noise))
+        done.append(cut_event(cut, noise))
     threshold = None
     if draft.selector is not None:
         selector = next(item for item in blocks if item.block.name == draft.selector)
@@ -397,7 +410,7 @@ def _group_threshold(
 
 
 def _distinct_probe(
-    draft: _QueryDraft, item: Aggregate, share: Fraction, noise: Noise
+    draft: QueryDraft, item: Aggregate, share: Fraction, noise: Noise
 ) -> DistinctProbe:
     rows, limit = draft.leaf.rows, draft.limit
     if item.argument is None:
@@ -410,7 +423,7 @@ def _distinct_probe(
     return DistinctProbe(item, query, scale, most)
 
 
-def _rank_probe(draft: _QueryDraft, item: Aggregate, share: Fraction, noise: Noise) -> RankProbe:
+def _rank_probe(draft: QueryDraft, item: Aggregate, share: Fraction, noise: Noise) -> RankProbe:
     rows = draft.leaf.rows
     block = bernstein_block("q", item, degree=1, has_rest=False)
     if block.steps > CANDIDATES and item.argument is not None:
@@ -430,11 +443,19 @@ def _rank_probe(draft: _QueryDraft, item: Aggregate, share: Fraction, noise: Noi
     )
 
 
-def _cut_probe(draft: _QueryDraft, share: Fraction, noise: Noise) -> CutProbe:
+def make_cut_probe(
+    leaf: PrivateQuery, limit: Contribution, *, share: Fraction, noise: Noise
+) -> CutProbe:
+    """Return how a share of the price measures the rows of a leaf that its limits cut off."""
     # A protected child row moves its person from one bin to another.
-    most = WHOLE * (2 if draft.leaf.rows.has_children else 1)
-    query = cut_query(draft.leaf.rows, draft.leaf.keys, draft.limit)
-    return CutProbe(query, draft.limit, most, _noise_scale(most, most**2, share=share, noise=noise))
+    most = WHOLE * (2 if leaf.rows.has_children else 1)
+    query = cut_query(leaf.rows, leaf.keys, limit)
+    return CutProbe(query, limit, most, _noise_scale(most, most**2, share=share, noise=noise))
+
+
+def cut_event(probe: CutProbe, noise: Noise) -> events.Event:
+    """Return what measuring the rows that were cut off will have done."""
+    return _noise_event(probe.sensitivity, probe.sensitivity**2, probe.scale, noise)
 
 
 def _below_root(square: Fraction) -> Fraction:

@@ -13,13 +13,14 @@ from discreet.dp.ledger.records import Account
 if TYPE_CHECKING:
     from discreet.answer.plan import Plan
     from discreet.answer.rows import TouchedTable
+    from discreet.answer.workload import WorkloadPlan
 
 LAYOUT = 2  # of what the ledger keeps of a question: another one is another question
 
 
 def question_key(
     text: str,
-    plan: Plan,
+    plan: Plan | WorkloadPlan,
     accounts: Sequence[Account],
     *,
     analyst: str | None,

@@ -4,12 +4,27 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
 
 import pyarrow as pa
 
 from discreet.answer.perturb import ReleasedTable
+from discreet.errors import EngineFailed
 
+FAILED = b"failed"  # stands in the ledger for noise that could not be drawn
 _NAME, _SHIFTS, _CUT = b"discreet.leaf", b"discreet.shifts", b"discreet.cut"
+
+
+@dataclass(frozen=True)
+class MeasuredTables:
+    """What was released for a plan, what is left of the budgets, and whether it was known or paid for before."""
+
+    released: Mapping[str, ReleasedTable]
+    remaining: Mapping[str, Any]
+    is_known: bool
+    is_new: bool
+    cautions: tuple[str, ...]
 
 
 def pack_released(released: Mapping[str, ReleasedTable]) -> bytes:
@@ -27,7 +42,16 @@ def pack_released(released: Mapping[str, ReleasedTable]) -> bytes:
 
 
 def unpack_released(packed: bytes) -> dict[str, ReleasedTable]:
-    """Return the released tables that `pack_released` made bytes of."""
+    """Return the released tables that `pack_released` made bytes of.
+
+    Raises:
+        EngineFailed: Noise could not be drawn when they were paid for.
+    """
+    if packed == FAILED:
+        raise EngineFailed(
+            "The question was charged, but noise could not be added to what it counts. Ask for fewer "
+            "groups or aggregates, or another epsilon."
+        )
     source = pa.BufferReader(packed)
     found: dict[str, ReleasedTable] = {}
     while source.tell() < len(packed):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
@@ -68,6 +68,21 @@ _CLAUSE_NAMES = {
 logging.getLogger("sqlglot").setLevel(logging.ERROR)
 
 
+def split_questions(text: str) -> list[str]:
+    """Return the statements of a text, which semicolons separate.
+
+    Raises:
+        InvalidQuestion: The text is no SQL, or has no statement.
+
+    >>> split_questions("SELECT count(*) FROM a; SELECT count(*) FROM b WHERE c = ';';")
+    ['SELECT COUNT(*) FROM a', "SELECT COUNT(*) FROM b WHERE c = ';'"]
+    """
+    found = [tree.sql(dialect=DIALECT, comments=False) for tree in _parse_statements(text)]
+    if not found:
+        raise InvalidQuestion("There is no question in this text. Write a SELECT.")
+    return found
+
+
 def parse_question(text: str) -> exp.Query:
     """Return the one query that `text` holds.
 
@@ -78,18 +93,22 @@ def parse_question(text: str) -> exp.Query:
     >>> parse_question("SELECT count(*) FROM patients").sql()
     'SELECT COUNT(*) FROM patients'
     """
+    found = _parse_statements(text)
+    if len(found) != 1:
+        raise InvalidQuestion(
+            f"A question is one SQL statement; this text has {len(found)}. Ask one at a time, or all "
+            "of them as a workload: `discreet ask --workload`, or Curator.ask_all."
+        )
+    return _check_query(found[0])
+
+
+def _parse_statements(text: str) -> Sequence[exp.Expr]:
     try:
-        found = parse_bounded(text, dialect=DIALECT)
+        return parse_bounded(text, dialect=DIALECT)
     except TooLarge as error:
         reason = str(error)
     except SqlglotError as error:
         reason = _error_position(error)
-    else:
-        if len(found) != 1:
-            raise InvalidQuestion(
-                f"A question is one SQL statement; this text has {len(found)}. Ask one at a time."
-            )
-        return _check_query(found[0])
     raise InvalidQuestion(f"The question cannot be read as SQL. {reason}")
 
 
