@@ -31,6 +31,7 @@ FUNCTIONS = (
 )
 CLASSES = (
     *("Answer", "Assessment", "CollectedReports", "Curator", "Policy", "Release", "RunningServer"),
+    "WorkloadAnswer",
 )
 MODULES = ("epsilon", "errors", "policy")
 # How a source is read, under the same names wherever a source is read.

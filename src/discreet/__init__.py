@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from discreet.answer.answer import Answer
     from discreet.answer.curator import Curator
     from discreet.answer.curator import open_curator as open  # noqa: A004
+    from discreet.answer.workload_answer import WorkloadAnswer
     from discreet.api import epsilon
     from discreet.api.anonymize import anonymize
     from discreet.api.attack import attack
@@ -40,6 +41,7 @@ _HOMES = {
     "Policy": "discreet.policy.model",
     "Release": "discreet.release.release",
     "RunningServer": "discreet.api.serve",
+    "WorkloadAnswer": "discreet.answer.workload_answer",
     "anonymize": "discreet.api.anonymize",
     "assess": "discreet.measure.assess",
     "attack": "discreet.api.attack",
@@ -75,6 +77,7 @@ __all__ = [
     "Policy",
     "Release",
     "RunningServer",
+    "WorkloadAnswer",
     "__version__",
     "anonymize",
     "assess",

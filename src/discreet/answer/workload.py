@@ -42,7 +42,7 @@ from discreet.dp import event as events
 from discreet.dp.accounting.conversion import rho_of_epsilon
 from discreet.dp.accounting.pricing import price
 from discreet.dp.budget import Price
-from discreet.dp.mechanisms.residuals import divide_budget
+from discreet.dp.mechanisms.residuals import least_error_shares
 from discreet.errors import Bug, DiscreetError, InvalidBudget, QuestionRefused
 
 # How a workload is measured. The last two measure each question apart, to compare with.
@@ -81,6 +81,11 @@ class WorkloadPlan:
         return tuple(
             touch for leaf in self.private_queries for touch in leaf.private_query.rows.touches
         )
+
+    @property
+    def text(self) -> str:
+        """The normal form of all statements, which the ledger keeps."""
+        return "; ".join(self.texts)
 
 
 @contextmanager
@@ -234,7 +239,7 @@ def _divide_shares(
     errors = [error for family in families for error in family.residual_errors()]
     # The mechanisms of a leaf have equal shares of what the leaf gets.
     errors += [_draft_error(draft) * count for draft, count in zip(drafts, counts, strict=True)]
-    shares = divide_budget(errors, whole)
+    shares = least_error_shares(errors, whole)
     parts = [1] * (len(shares) - len(counts)) + counts
     yield from (share / part for share, part in zip(shares, parts, strict=True))
 

@@ -136,10 +136,10 @@ def empty_answer(columns: ArrowSchema, plan: Plan, *, caution: str) -> Answer:
 def explain_workload(
     plan: WorkloadPlan,
     policy: Policy | None,
+    remaining: Mapping[str, object],
     *,
     size: int,
     confidence: float,
-    remaining: Mapping[str, object],
 ) -> WorkloadExplanation:
     """Return what a workload costs, and how far off its answers would be."""
     notes = [note for one in plan.statements for note in cautions.plan_cautions(one.plan, policy)]

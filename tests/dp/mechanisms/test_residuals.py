@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from discreet.dp.mechanisms.residuals import (
     cell_factor,
     centered_residual,
-    divide_budget,
     kept_share,
+    least_error_shares,
     marginal_variance,
     residual_subsets,
     scaled_residual,
@@ -90,7 +90,7 @@ def test_one_marginal_alone_costs_what_counting_its_cells_costs():
 
 @given(st.lists(st.floats(1e-6, 1e6), min_size=1, max_size=6))
 def test_shares_add_up_and_no_exchange_between_two_is_better(errors):
-    shares = divide_budget(errors, Fraction(1, 3))
+    shares = least_error_shares(errors, Fraction(1, 3))
     assert sum(shares) == Fraction(1, 3)
     best = sum(error / float(share) for error, share in zip(errors, shares, strict=True))
     assert best == pytest.approx(3 * sum(error**0.5 for error in errors) ** 2, rel=1e-3)

@@ -118,13 +118,13 @@ def kept_share(subset: Columns, sizes: Sequence[int]) -> float:
     return prod((1 - 1 / sizes[column] for column in subset), start=1.0)
 
 
-def divide_budget(errors: Sequence[float], whole: Fraction) -> list[Fraction]:
+def least_error_shares(errors: Sequence[float], whole: Fraction) -> list[Fraction]:
     """Return shares of `whole` that make the sum of error / share least: in proportion to the roots of `errors`.
 
     By the inequality of Cauchy and Schwarz the sum is at least (sum of roots)² / whole, which these shares reach.
     They add up to `whole` exactly.
 
-    >>> divide_budget([1, 4], Fraction(3))
+    >>> least_error_shares([1, 4], Fraction(3))
     [Fraction(1, 1), Fraction(2, 1)]
     """
     roots = [error**0.5 for error in errors]
