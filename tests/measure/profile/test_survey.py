@@ -20,6 +20,7 @@ ROWS = 300
 SAMPLED = [round(RANDOM.uniform(120, 9000), 3) for _ in range(ROWS)]
 KILOGRAMS = [round(RANDOM.gauss(74, 14), 1) for _ in range(ROWS)]
 POUNDS = [round(RANDOM.gauss(165, 30)) for _ in range(ROWS)]
+GRAMS = [10 * round(random.Random(row).gauss(335, 50)) for row in range(ROWS)]
 HOUSEHOLDS = [row // 3 for row in range(ROWS)]
 
 
@@ -60,7 +61,7 @@ def test_a_sampling_weight_is_recognized_by_name_and_numbers(name: str) -> None:
     assert roles(**{name: SAMPLED})[name] is ColumnRole.WEIGHT
 
 
-@pytest.mark.parametrize("values", [KILOGRAMS, POUNDS])
+@pytest.mark.parametrize("values", [KILOGRAMS, POUNDS, GRAMS])
 @pytest.mark.parametrize(
     "name",
     [
@@ -93,6 +94,12 @@ def test_a_bare_weight_beside_a_height_is_body_weight() -> None:
 
 def test_a_bare_weight_of_plausible_kilograms_beside_households_is_a_sampling_weight() -> None:
     assert roles(weight=KILOGRAMS, hhid=HOUSEHOLDS)["weight"] is ColumnRole.WEIGHT
+
+
+@pytest.mark.parametrize("name", ["PESO", "weight", "person_weight"])
+def test_a_weight_that_most_rows_do_not_have_is_no_sampling_weight(name: str) -> None:
+    some = [value if row % 10 == 0 else None for row, value in enumerate(SAMPLED)]
+    assert roles(**{name: some}, hhid=HOUSEHOLDS)[name] is not ColumnRole.WEIGHT
 
 
 def test_a_weight_that_only_its_numbers_tell_apart_is_unsure() -> None:

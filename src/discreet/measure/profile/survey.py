@@ -59,8 +59,10 @@ _HOUSEHOLD_IDS = list_words(
 _CLUSTER_IDS = list_words("serial psu upm ea cluster clusterid psuid conglomerado klumpen grappe")
 _STRATA = list_words("strata stratum strat schicht estrato strate strato warstwa psu cluster")
 _MEMBERS = list_words("member size person child children kid line mitglied membre miembro")
-# People weigh between these, in kilograms or pounds.
-_LIGHTEST, _HEAVIEST, _TYPICAL = 2, 700, (20, 260)
+# Least and greatest value and bounds of the mean: people in kilograms or pounds, newborn children in grams.
+_BODY_VALUES, _BODY_MEANS = (2, 700), (20, 260)
+_NEWBORN_VALUES, _NEWBORN_MEANS = (200, 7000), (2000, 4500)
+_MISSING = 0.05  # the share of rows without a value that a sampling weight may have
 
 WeightName = Literal["survey", "person", "bare"]
 
@@ -124,8 +126,9 @@ def find_weights(
 ) -> dict[str, bool]:
     """Return the columns of sampling weights, and whether each is sure; the one for people comes first.
 
-    A name such as `weight` alone is body weight beside a height, or if the values look like kilograms or
-    pounds; without a household, stratum or other weight of a survey beside it, it stays unsure.
+    A name such as `weight` alone is body weight beside a height, where more than a few rows have none, or if
+    the values look like kilograms, pounds or a newborn child's grams; without a household, stratum or other
+    weight of a survey beside it, it stays unsure.
     """
     names: dict[str, WeightName] = {
         item.name: said
@@ -163,7 +166,7 @@ def _is_weight(
 ) -> bool:
     if said == "survey":
         return True
-    if has_heights:
+    if has_heights or item.missing > _MISSING * item.rows:
         return False
     if is_survey:
         return True
@@ -177,9 +180,18 @@ def _is_weight(
 
 def _looks_like_bodies(item: ColumnStatistics) -> bool:
     numbers = [number for value in item.sample if (number := _read_number(value)) is not None]
-    if not numbers or min(numbers) < _LIGHTEST or max(numbers) > _HEAVIEST:
+    if not numbers:
         return False
-    return _TYPICAL[0] <= sum(numbers) / len(numbers) <= _TYPICAL[1]
+    mean = sum(numbers) / len(numbers)
+
+    def lie_within(values: tuple[int, int], means: tuple[int, int]) -> bool:
+        is_inside = values[0] <= min(numbers) and max(numbers) <= values[1]
+        return is_inside and means[0] <= mean <= means[1]
+
+    is_whole = all(number == int(number) for number in numbers)
+    return lie_within(_BODY_VALUES, _BODY_MEANS) or (
+        is_whole and lie_within(_NEWBORN_VALUES, _NEWBORN_MEANS)
+    )
 
 
 def _read_number(text: str | None) -> Decimal | None:
