@@ -21,6 +21,7 @@ from pyarrow import feather, parquet
 from sqlglot import exp
 from tests.fixtures.sas_files import Columns, Formats, write_catalog, write_table
 
+import discreet
 from discreet.api.draft import draft_policy
 from discreet.engines.connect import list_tables, open_table
 from discreet.engines.declared_schema import declared_file
@@ -357,6 +358,37 @@ def test_a_statistics_file_is_read_in_pieces(
     monkeypatch.setattr("discreet.engines.formats.survey.ROWS_PER_PIECE", 10)
     pyreadstat.write_sav(pd.DataFrame({"n": range(25)}), str(tmp_path / "t.sav"))
     assert sorted(cells(open_table(tmp_path / "t.sav"))["n"]) == list(range(25))
+
+
+@pytest.mark.parametrize(
+    ("ending", "form", "odd"), [("sav", "DATE11", 1e15), ("dta", "%td", 1e9), ("xpt", "DATE", 1e9)]
+)
+def test_a_date_that_cannot_be_is_missing_and_counted(
+    tmp_path: Path, ending: str, form: str, odd: float
+) -> None:
+    days = {"sav": [1.3e10, odd, 1.3e10], "dta": [9.0, odd, 9.0], "xpt": [9.0, odd, 9.0]}[ending]
+    frame = pd.DataFrame({"born": days, "n": [1.0, 2.0, 3.0], "t": ["a", "ß", "c"]})
+    write = {"sav": "write_sav", "dta": "write_dta", "xpt": "write_xport"}[ending]
+    path = tmp_path / f"t.{ending}"
+    getattr(pyreadstat, write)(frame, str(path), variable_format={"born": form})
+    table = open_table(path)
+    found = cells(table)
+    assert kinds(table)["born"] == "date"
+    assert [value is None for value in found["born"]] == [False, True, False]
+    assert (found["n"], found["t"]) == ([1, 2, 3], ["a", "ß", "c"])
+    drafted = draft_policy(path).to_yaml()
+    assert "1 date or time is beyond the years 1 to 9999" in drafted
+    for policy in (None, parse_policy(drafted)):
+        cautions = discreet.assess(path, policy, quasi=["n"]).cautions
+        assert [one for one in cautions if one.startswith("'born': 1 date or time is beyond")]
+
+
+def test_a_text_in_another_encoding_is_refused_by_the_name_of_its_column(tmp_path: Path) -> None:
+    pyreadstat.write_sav(pd.DataFrame({"n": [1.0], "t": ["Qxq"]}), str(tmp_path / "t.sav"))
+    content = (tmp_path / "t.sav").read_bytes()
+    (tmp_path / "t.sav").write_bytes(content.replace(b"Qxq", b"Q\xffq"))
+    with pytest.raises(UnreadableSource, match=r"t\.sav, column 't': .* UTF-8"):
+        open_table(tmp_path / "t.sav")
 
 
 def test_a_damaged_statistics_file_is_refused(tmp_path: Path) -> None:

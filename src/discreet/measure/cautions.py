@@ -93,9 +93,9 @@ def _quote_some_names(names: Sequence[str]) -> str:
 
 def reading_cautions(table: Table, policy: model.TablePolicy | None) -> list[str]:
     """Return what was recognized of how a file is written, where no policy says it, and what is open."""
-    if policy is not None or table.schema is None:
+    if table.schema is None:
         return []
-    found = describe_reading(table.schema, table.label)
+    found = describe_reading(table.schema, table.label) if policy is None else None
     doubts = [f"'{name}': {doubt}." for name, doubt in table.schema.doubts.items()]
     return [*([found] if found else []), *doubts]
 

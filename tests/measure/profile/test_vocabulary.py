@@ -55,6 +55,8 @@ from discreet.policy.model import ColumnRole
         ("religion", "religion or belief"),
         ("trade_union", "union membership"),
         ("sexual orientation", "sexual life"),
+        ("partner_sex", "sexual life"),
+        ("sexe_conjoint", "sexual life"),
         ("Vorstrafe", "crime"),
         ("gpa", "grades and ratings"),
         ("Target", "outcome to predict"),

@@ -26,6 +26,7 @@ from discreet.engines.engine import Column, DeclaredColumn, DeclaredSchema, Kind
 from discreet.engines.file_request import FileRequest
 from discreet.engines.names import refuse_duplicates
 from discreet.errors import MissingExtra, UnreadableSource
+from discreet.formatting import format_count
 from discreet.policy.text_format import CellFormat
 from discreet.registry import FormatSpec
 from discreet.sql import build
@@ -60,12 +61,13 @@ def _open_survey(request: FileRequest) -> exp.Table | tuple[exp.Table, DeclaredS
 def _open_inferred(request: FileRequest) -> tuple[exp.Table, DeclaredSchema]:
     """Return a statistics file as a stored table, and what its codes mean."""
     path, engine = request.path, request.engine
-    first, described = _read_piece(path, 0)
+    unread = Counter[str]()
+    first, described = _read_piece(path, 0, unread)
     refuse_duplicates(list(first), where=path.name)
     schema = pa.schema(
         [pa.field(name, _arrow_type(values, described, name)) for name, values in first.items()]
     )
-    batches = (_make_batch(path, piece, schema) for piece in _read_pieces(path, first))
+    batches = (_make_batch(path, piece, schema) for piece in _read_pieces(path, first, unread))
     codes = engine.whole_numbers(engine.load(pa.RecordBatchReader.from_batches(schema, batches)))
     if request.hints is not None:
         written = {name: one.written for name, one in request.hints.named(first).items()}
@@ -83,7 +85,16 @@ def _open_inferred(request: FileRequest) -> tuple[exp.Table, DeclaredSchema]:
     ]
     titles = described.column_names_to_labels or {}
     return engine.view(build.select(*wanted, source=codes)), DeclaredSchema(
-        columns, titles={name: title for name, title in titles.items() if title and title != name}
+        columns,
+        titles={name: title for name, title in titles.items() if title and title != name},
+        doubts={name: _describe_unread(count) for name, count in unread.items() if count},
+    )
+
+
+def _describe_unread(count: int) -> str:
+    return (
+        f"{format_count(count, 'date or time is', 'dates or times are')} beyond the years 1 to 9999 and taken for "
+        "missing; correct the file if a day is meant"
     )
 
 
@@ -206,13 +217,15 @@ def _open_declared(request: FileRequest) -> exp.Table:
     return request.defer(columns, read)
 
 
-def _read_pieces(path: Path, first: dict[str, list[Any]]) -> Iterator[dict[str, list[Any]]]:
+def _read_pieces(
+    path: Path, first: dict[str, list[Any]], unread: Counter[str]
+) -> Iterator[dict[str, list[Any]]]:
     """Yield all cases in pieces, of which the first was read."""
     offset, piece = 0, first
     while piece and len(next(iter(piece.values()))):
         yield piece
         offset += ROWS_PER_PIECE
-        piece, _ = _read_piece(path, offset)
+        piece, _ = _read_piece(path, offset, unread)
 
 
 def _read_whole_pieces(path: Path, described: Any) -> Iterator[dict[str, list[Any]]]:
@@ -225,8 +238,37 @@ def _read_whole_pieces(path: Path, described: Any) -> Iterator[dict[str, list[An
         offset += ROWS_PER_PIECE
 
 
+def _read_piece(path: Path, offset: int, unread: Counter[str]) -> tuple[dict[str, list[Any]], Any]:
+    """Return some cases, and what the file says of them; a date that cannot be is None, and counted.
+
+    Raises:
+        UnreadableSource: The file is damaged, or a text is not in its encoding.
+    """
+    place = {"row_offset": offset, "row_limit": ROWS_PER_PIECE}
+    with suppress(UnreadableSource):
+        return _read(path, **place)
+    _, described = _read(path, metadataonly=True)
+    for name in described.column_names:
+        if described.readstat_variable_types.get(name) == "string":
+            _refuse_other_encoding(path, name, described.file_encoding, place)
+    return _read_raw_piece(path, place, described, unread), described
+
+
+def _refuse_other_encoding(
+    path: Path, name: str, encoding: str | None, place: dict[str, int]
+) -> None:
+    with suppress(UnreadableSource):
+        _read(path, **place, usecols=[name])
+        return
+    _read(path, **place, usecols=[name], encoding=_ANY_BYTES)
+    raise UnreadableSource(
+        f"{path.name}, column '{name}': a text is not in the encoding of the file ({encoding}). Save the file "
+        "again as UTF-8 with the program that wrote it, or remove the column."
+    )
+
+
 def _read_whole_piece(path: Path, offset: int, described: Any) -> dict[str, list[Any]]:
-    """Return some cases, where need be without pyreadstat's conversions, which fail on a single cell.
+    """Return some cases, of which no cell makes reading fail.
 
     Raises:
         UnreadableSource: The file itself is damaged.
@@ -234,6 +276,13 @@ def _read_whole_piece(path: Path, offset: int, described: Any) -> dict[str, list
     place = {"row_offset": offset, "row_limit": ROWS_PER_PIECE}
     with suppress(UnreadableSource):
         return _read(path, **place)[0]
+    return _read_raw_piece(path, place, described, Counter())
+
+
+def _read_raw_piece(
+    path: Path, place: dict[str, int], described: Any, unread: Counter[str]
+) -> dict[str, list[Any]]:
+    """Return some cases without pyreadstat's conversions where they fail; `unread` counts lost dates."""
     raw, _ = _read(path, **place, disable_datetime_conversion=True, encoding=_ANY_BYTES)
     piece: dict[str, list[Any]] = {}
     for name, values in zip(described.column_names, raw.values(), strict=True):
@@ -244,7 +293,10 @@ def _read_whole_piece(path: Path, offset: int, described: Any) -> dict[str, list
             piece[name] = _read(path, **place, usecols=[name])[0][name]
         except UnreadableSource:
             form = str((described.original_variable_types or {}).get(name) or "")
-            piece[name] = [_find_moment(value, form, path.suffix.lower()) for value in values]
+            found = [_find_moment(value, form, path.suffix.lower()) for value in values]
+            there = sum(_cell_text(value) is not None for value in values)
+            unread[name] += there - sum(moment is not None for moment in found)
+            piece[name] = found
     return piece
 
 
@@ -287,10 +339,6 @@ def _cell_text(value: Any) -> str | None:
     if isinstance(value, float):
         return str(int(value)) if value.is_integer() and abs(value) <= _WHOLE else repr(value)
     return str(value).encode("utf-8", errors="replace").decode("utf-8")
-
-
-def _read_piece(path: Path, offset: int) -> tuple[dict[str, list[Any]], Any]:
-    return _read(path, row_offset=offset, row_limit=ROWS_PER_PIECE)
 
 
 def _read(path: Path, **limits: Any) -> tuple[dict[str, list[Any]], Any]:

@@ -103,7 +103,10 @@ PRIVATE = (
         SPECIAL,
         "sexual orientation, sexual preference, homosexual, homosexuality, bisexual, gay, lesbian, same sex, sexuality, sex life, sexual behavior, sexual behaviour, sexual activity, sexual partners, sex partners, number of sexual partners, lgbt, lgbtq, sexuelle orientierung, sexualität, sexualleben, orientation "
         "sexuelle, vie sexuelle, orientación sexual, vida sexual, orientacja seksualna, życie seksualne, seksuele geaardheid, seksuele voorkeur, orientamento sessuale, vita sessuale, orientacao sexual, "
-        "std, sti, gender identity, transgender, condom, contraception, contraceptive, verhütung, antykoncepcja",
+        "std, sti, gender identity, transgender, condom, contraception, contraceptive, verhütung, antykoncepcja, "
+        # The sex of a partner says whom a person lives with (CJEU C-184/20).
+        "partner sex, partner gender, spouse sex, spouse gender, sex of partner, sex of spouse, gender of partner, gender of spouse, sex partner, sex spouse, geschlecht partner, geschlecht des partners, partnergeschlecht, geschlecht ehepartner, "
+        "sexe conjoint, sexe du conjoint, sexe partenaire, sexo pareja, sexo de la pareja, sexo conyuge, sexo del conyuge, sexo conjuge, płeć partnera, płeć małżonka, geslacht partner, sesso partner, sesso coniuge",
         is_code=True,
         values="heterosexual*, homosexual*, bisexual*, gay, lesbian, asexual, pansexual, queer, transgender, heterosexuell, homosexuell, bisexuell, schwul, lesbisch, hétérosexuel*, homosexuel*, bisexuel*, "
         "lesbienne, heteroseksual*, homoseksual*, biseksual*, heteroseksueel, homoseksueel, biseksueel, eterosessual*, omosessual*, bisessual*, lesbiana | straight, hetero, homo",
