@@ -37,7 +37,8 @@ _CONDITION: dict[str, Any] = {
 _KEYS = ("below", "above", "missing")
 
 
-def _read_condition(written: Any) -> ValueCondition:
+def read_condition(written: Any) -> ValueCondition:
+    """Return a condition of `never` as it is written; raises `ValueError` if it is none."""
     if isinstance(written, str):
         return ValueCondition((written,))
     if isinstance(written, list) and written and all(isinstance(one, str) for one in written):
@@ -68,7 +69,7 @@ def _as_list(written: Any) -> Any:
     return [written] if isinstance(written, str) else written
 
 
-Condition = Annotated[Any, BeforeValidator(_read_condition), WithJsonSchema(_CONDITION)]
+Condition = Annotated[Any, BeforeValidator(read_condition), WithJsonSchema(_CONDITION)]
 OneOrMore = Annotated[
     list[Name],
     BeforeValidator(_as_list),

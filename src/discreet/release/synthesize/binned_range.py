@@ -226,6 +226,21 @@ class BinnedRange:
         low, high = _second_of(self.low) // scale, _second_of(self.high) // scale
         return np.maximum(edges[:-1], low), np.minimum(edges[1:], high + 1)
 
+    @cached_property
+    def ends(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """The first and the last number of each bin: numbers, days, or seconds."""
+        if self.unit == "real":
+            last = np.nextafter(self.starts[1:], -np.inf)
+            return self.starts[:-1], np.minimum(np.maximum(last, self.starts[:-1]), float(self.high))
+        firsts, ends = self._value_edges
+        return firsts.astype(float), (ends - 1).astype(float)
+
+    def bins_of(self, numbers: NDArray[np.float64]) -> NDArray[np.int64]:
+        """Return the bin of each number, day or second; -1 beyond the bounds."""
+        firsts, lasts = self.ends
+        found = np.clip(np.searchsorted(firsts, numbers, side="right") - 1, 0, self.size - 1)
+        return np.where((numbers < firsts[0]) | (numbers > lasts[-1]), -1, found)
+
     def _draw_reals(self, codes: NDArray[np.int64], chance: Generator) -> NDArray[np.float64]:
         starts, ends = self.starts[:-1][codes], self.starts[1:][codes]
         ends = np.minimum(ends, float(self.high))

@@ -59,6 +59,17 @@ def read_declared_value(text: str, kind: Kind) -> object | None:
         return None
 
 
+def number_of(value: Any) -> float:
+    """Return a number as it is, a date as days and a moment as seconds since 1970, a time as seconds."""
+    if isinstance(value, dt.datetime):
+        return (value - dt.datetime(1970, 1, 1)).total_seconds()  # noqa: DTZ001 -- without zone, as cells are
+    if isinstance(value, dt.date):
+        return float((value - dt.date(1970, 1, 1)).days)
+    if isinstance(value, dt.time):
+        return value.hour * 3600 + value.minute * 60 + value.second + value.microsecond / 1e6
+    return float(value)
+
+
 @dataclass(frozen=True)
 class ListedValues:
     """Values by their places in a list.
@@ -151,6 +162,21 @@ class ListedValues:
         values = [*self.values, None] if self.has_other else list(self.values)
         listed = pa.array(values, _COMPARED.get(self.kind, pa.string()))
         return listed, listed
+
+    @cached_property
+    def ends(self) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
+        """Each value twice, as a number, day or second, as bins have two ends; None for text."""
+        if not self.kind.is_ordered or self.has_other:
+            return None
+        numbers = np.array([number_of(one) for one in self.values], float)
+        return numbers, numbers
+
+    def bins_of(self, numbers: NDArray[np.float64]) -> NDArray[np.int64]:
+        """Return the place of each number, day or second in the list; -1 where it is not there."""
+        known = np.array([number_of(one) for one in self.values], float)
+        order = np.argsort(known, kind="stable")
+        places = np.clip(np.searchsorted(known[order], numbers), 0, len(known) - 1)
+        return np.where(known[order][places] == numbers, order[places], -1)
 
     def to_content(self) -> dict[str, Any]:
         """Return all of it in plain values."""
