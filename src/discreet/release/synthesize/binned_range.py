@@ -25,6 +25,7 @@ from discreet.release.synthesize.cell_expressions import (
     search_cases,
     value_literal,
 )
+from discreet.release.synthesize.listed_values import number_of
 from discreet.sql import build
 
 Unit = Literal["whole", "real", "minute", "hour", "day", "month"]
@@ -231,9 +232,15 @@ class BinnedRange:
         """The first and the last number of each bin: numbers, days, or seconds."""
         if self.unit == "real":
             last = np.nextafter(self.starts[1:], -np.inf)
-            return self.starts[:-1], np.minimum(np.maximum(last, self.starts[:-1]), float(self.high))
+            return self.starts[:-1], np.minimum(
+                np.maximum(last, self.starts[:-1]), float(self.high)
+            )
         firsts, ends = self._value_edges
         return firsts.astype(float), (ends - 1).astype(float)
+
+    def find_code(self, value: Any) -> int:
+        """Return the bin of a value, -1 beyond the bounds."""
+        return int(self.bins_of(np.array([number_of(value)]))[0])
 
     def bins_of(self, numbers: NDArray[np.float64]) -> NDArray[np.int64]:
         """Return the bin of each number, day or second; -1 beyond the bounds."""

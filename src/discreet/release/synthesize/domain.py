@@ -7,19 +7,17 @@ found privately and paid for.
 from __future__ import annotations
 
 import datetime as dt
-import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from decimal import Decimal
+from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
 import pyarrow as pa
 from numpy.random import Generator
 from numpy.typing import NDArray
-from sqlglot import exp
 
-from discreet.arrow import ArrowArray, pc
 from discreet.engines.declared_schema import KIND_NAMES
 from discreet.engines.engine import Column, Kind
 from discreet.errors import InvalidHierarchy, UndeclaredDomain
@@ -27,6 +25,7 @@ from discreet.policy.domain import declared_bounds, declared_date_bounds, declar
 from discreet.policy.hierarchies.intervals import Cuts, Intervals
 from discreet.policy.hierarchy import Hierarchy, codes, listed_domain
 from discreet.policy.model import ColumnPolicy, ColumnRole, TablePolicy
+from discreet.policy.rules import DeclaredDependency, DeclaredRule, rules_without
 from discreet.release.synthesize.binned_range import (
     BinnedRange,
     bin_dates,
@@ -35,107 +34,25 @@ from discreet.release.synthesize.binned_range import (
     bin_timestamps,
     bin_whole_numbers,
 )
+from discreet.release.synthesize.coded_column import SIZED_DECIMAL, CodedColumn
 from discreet.release.synthesize.junction_tree import Codes
 from discreet.release.synthesize.listed_values import ListedValues, read_listed_values
+from discreet.release.synthesize.row_rules import (
+    RowRules,
+    code_rules,
+    rule_content,
+    rule_from_content,
+)
+from discreet.release.synthesize.rules import Rule
 from discreet.release.synthesize.surrogates import (
     SurrogateColumn,
     choose_surrogate,
     is_free_text,
+    make_surrogates,
 )
 
-_DECIMAL = re.compile(r"(?:decimal|numeric)\((\d+), ?(\d+)\)", re.IGNORECASE)
 _MOST_EDGES = 200  # of a hierarchy; more intervals than that are laid out anew
-_ZONED = ("TIMESTAMP WITH TIME ZONE", "TIMESTAMPTZ", "TIMESTAMP_TZ")
 Need = Literal["values", "bounds"]
-
-
-@dataclass(frozen=True)
-class CodedColumn:
-    """A synthesized column: codes from 0 to `size` - 1, the last of which means that there is no value.
-
-    Attributes:
-        name: The column.
-        kind: What its values are.
-        coding: Which values have which code.
-        levels: Coarser codes of each code, coarse to fine, from the column's hierarchy. They nest.
-    """
-
-    name: str
-    kind: Kind
-    coding: ListedValues | BinnedRange
-    levels: tuple[Codes, ...] = field(default=(), compare=False)
-
-    @property
-    def size(self) -> int:
-        """How many codes there are."""
-        return self.coding.size + 1
-
-    @property
-    def missing(self) -> int:
-        """The code of a missing value."""
-        return self.coding.size
-
-    @property
-    def is_ordered(self) -> bool:
-        """Whether neighboring codes are neighbors on a scale."""
-        return self.coding.is_ordered
-
-    @property
-    def lookup(self) -> Any | None:
-        """A table of `value` and `code` that may be joined instead of `code`; None where it is no quicker.
-
-        Cells are joined as text by their bytes; those that find no value have the code `missing`.
-        """
-        return (
-            self.coding.lookup
-            if isinstance(self.coding, ListedValues) and not self.coding.has_other
-            else None
-        )
-
-    def code(self, cell: exp.Expr) -> exp.Expr:
-        """Return the code of a cell as a whole number; it is never NULL and never fails.
-
-        Numbers, dates and times beyond the bounds count as the bound, texts that are not listed as missing.
-        """
-        return exp.cast(self.coding.code(cell, missing=self.missing), exp.DataType.Type.INT)
-
-    def encode(self, values: ArrowArray) -> NDArray[np.int32]:
-        """Return the codes of values that are not on an engine."""
-        return self.coding.encode(values, missing=self.missing)
-
-    def decode(self, codes: NDArray[np.integer[Any]], chance: Generator) -> ArrowArray:
-        """Return a value for each code: drawn evenly from its bin, and missing for the last code."""
-        codes = np.asarray(codes)
-        is_missing = codes == self.missing
-        drawn = self.coding.decode(np.where(is_missing, 0, codes), chance)
-        found = pc.if_else(pa.array(is_missing), pa.scalar(None, drawn.type), drawn)
-        return found.cast(self.arrow_type)
-
-    @property
-    def arrow_type(self) -> Any:
-        """The type of the synthetic column."""
-        return _arrow_type(self.kind, self.coding.type_name)
-
-    def to_content(self) -> dict[str, Any]:
-        """Return all of it in plain values; every one of them is public."""
-        return {
-            "name": self.name,
-            "kind": self.kind.value,
-            "type": self.coding.type_name,
-            **self.coding.to_content(),
-            "levels": [one.tolist() for one in self.levels],
-        }
-
-    @staticmethod
-    def from_content(content: Mapping[str, Any]) -> CodedColumn:
-        """Return what `to_content` wrote; raises `ValueError`, `KeyError` or `TypeError` for anything else."""
-        kind, type_name = Kind(content["kind"]), str(content["type"])
-        made = ListedValues if "values" in content else BinnedRange
-        coding = made.from_content(dict(content), kind, type_name)
-        levels = tuple(np.array(one, np.intp) for one in content["levels"])
-        if any(len(one) != coding.size + 1 or one.min() < 0 for one in levels):
-            raise ValueError("a level does not give each code a coarser one")
-        return CodedColumn(str(content["name"]), kind, coding, levels)
 
 
 @dataclass(frozen=True)
@@ -146,15 +63,54 @@ class TableDomain:
         columns: The synthesized columns.
         surrogates: The columns whose cells are made up.
         order: The names of all columns of the output, in the source's order.
+        declared_rules: What holds in every row, as the policy declares it.
     """
 
     columns: tuple[CodedColumn, ...]
     surrogates: tuple[SurrogateColumn, ...]
     order: tuple[str, ...]
+    declared_rules: tuple[DeclaredRule, ...] = ()
+
+    @cached_property
+    def rules(self) -> tuple[Rule, ...]:
+        """The declared rules over codes, as the fit takes them."""
+        return code_rules(self.declared_rules, self.columns)
 
     def place(self, name: str) -> int | None:
         """Return the place of a synthesized column, None if there is no such one."""
         return next((i for i, one in enumerate(self.columns) if one.name == name), None)
+
+    def decode(
+        self,
+        codes: NDArray[np.integer[Any]],
+        chance: Generator,
+        *,
+        units: NDArray[np.integer[Any]] | None = None,
+        keys: Mapping[str, NDArray[np.integer[Any]]] | None = None,
+    ) -> Any:
+        """Return rows of codes as an Arrow table of all columns, with surrogates.
+
+        Guarantee: every declared rule holds in every row.
+
+        Args:
+            codes: A row for each row, a column for each synthesized column.
+            chance: Where randomness comes from.
+            units: The number of the unit of each row, from 0; without it each row is a unit.
+            keys: For foreign keys, the number of the key that each row points to.
+        """
+        made = {
+            one.name: one.decode(codes[:, place], chance) for place, one in enumerate(self.columns)
+        }
+        if self.declared_rules and len(codes):
+            named = {one.name: codes[:, place] for place, one in enumerate(self.columns)}
+            made = self.row_rules.apply(made, named, chance)
+        made |= make_surrogates(self.surrogates, len(codes), chance, units=units, keys=keys)
+        return pa.table({name: made[name] for name in self.order})
+
+    @property
+    def row_rules(self) -> RowRules:
+        """The declared rules, for rows of values."""
+        return RowRules(self.declared_rules, {one.name: one for one in self.columns})
 
     def to_content(self) -> dict[str, Any]:
         """Return all of it in plain values; every one of them is public."""
@@ -162,6 +118,7 @@ class TableDomain:
             "columns": [one.to_content() for one in self.columns],
             "surrogates": [one.to_content() for one in self.surrogates],
             "order": list(self.order),
+            "rules": [rule_content(one) for one in self.declared_rules],
         }
 
     @staticmethod
@@ -172,7 +129,8 @@ class TableDomain:
         order = tuple(str(name) for name in content["order"])
         if sorted(order) != sorted(one.name for one in (*columns, *surrogates)):
             raise ValueError("the order does not list each column once")
-        return TableDomain(columns, surrogates, order)
+        rules = tuple(rule_from_content(one) for one in content["rules"])
+        return TableDomain(columns, surrogates, order, rules)
 
 
 @dataclass(frozen=True)
@@ -223,7 +181,7 @@ def table_domain(
     >>> domain.columns[0].size
     122
     """
-    known = found or {}
+    known, implied = found or {}, _implied_values(policy)
     coded: list[CodedColumn] = []
     surrogates: list[SurrogateColumn] = []
     undeclared: list[UndeclaredColumn] = []
@@ -235,7 +193,7 @@ def table_domain(
             is_unit = column.name == policy.unit
             surrogates.append(choose_surrogate(planned, is_unit=is_unit, references=references))
         elif said is not None:
-            made = _code_column(planned, said, known.get(column.name))
+            made = _code_column(planned, said, known.get(column.name), implied.get(column.name))
             if isinstance(made, UndeclaredColumn):
                 if said.role is not ColumnRole.WEIGHT:
                     undeclared.append(made)
@@ -244,21 +202,36 @@ def table_domain(
         order.append(column.name)
     if undeclared:
         raise _undeclared_error(policy.name, undeclared)
-    return TableDomain(tuple(coded), tuple(surrogates), tuple(order))
+    rules = rules_without(policy.rules, set(_all_names(policy)) - set(order))
+    return TableDomain(tuple(coded), tuple(surrogates), tuple(order), rules)
 
 
 def undeclared_columns(
     policy: TablePolicy, columns: Sequence[Column]
 ) -> tuple[UndeclaredColumn, ...]:
     """Return the columns whose values or bounds would have to be found privately."""
+    implied = _implied_values(policy)
     tried = [
-        _code_column(_as_declared(column, said), said, None)
+        _code_column(_as_declared(column, said), said, None, implied.get(column.name))
         for column, said in _published_columns(policy, columns)
         if said is not None
         and said.role is not ColumnRole.WEIGHT
         and not _is_made_up(_as_declared(column, said), said, policy)
     ]
     return tuple(one for one in tried if isinstance(one, UndeclaredColumn))
+
+
+def _all_names(policy: TablePolicy) -> set[str]:
+    return {name for rule in policy.rules for name in rule.columns}
+
+
+def _implied_values(policy: TablePolicy) -> dict[str, tuple[str, ...]]:
+    """Return the values of columns that follow from others by a public table."""
+    return {
+        rule.column: tuple(dict.fromkeys(row[-1] for row in rule.rows))
+        for rule in policy.rules
+        if isinstance(rule, DeclaredDependency)
+    }
 
 
 def _published_columns(
@@ -286,7 +259,10 @@ def _is_made_up(column: Column, said: ColumnPolicy | None, policy: TablePolicy) 
 
 
 def _code_column(
-    column: Column, said: ColumnPolicy, found: FoundDomain | None
+    column: Column,
+    said: ColumnPolicy,
+    found: FoundDomain | None,
+    implied: tuple[str, ...] | None,
 ) -> CodedColumn | UndeclaredColumn:
     """Return how a column is coded, or what is missing for it."""
     values = _listed_texts(said)
@@ -303,6 +279,10 @@ def _code_column(
     coding = _public_coding(column) or _bounded_coding(column, said, found)
     if coding is not None:
         return _with_levels(column, coding, said.hierarchy)
+    if implied is not None:
+        listed = read_listed_values(implied, _kind_of_values(column), column.type)
+        if listed is not None:
+            return CodedColumn(column.name, listed.kind, listed)
     if found is not None and found.values is not None and column.kind in (Kind.TEXT, Kind.OTHER):
         listed = read_listed_values(found.values, Kind.TEXT, column.type)
         if listed is not None:
@@ -346,7 +326,7 @@ def _bounded_coding(
     edges = _hierarchy_edges(said.hierarchy, low, high)
     if column.kind is Kind.INTEGER:
         return bin_whole_numbers(low, high, edges=edges, type_name=column.type)
-    scale = _DECIMAL.fullmatch(column.type)
+    scale = SIZED_DECIMAL.fullmatch(column.type)
     digits = int(scale[2]) if scale else max(_decimals_of(low), _decimals_of(high))
     return bin_real_numbers(
         low, high, kind=column.kind, digits=digits, edges=edges, type_name=column.type
@@ -456,21 +436,3 @@ def _undeclared_error(table: str, columns: Sequence[UndeclaredColumn]) -> Undecl
         "privately: `--find-domains 0.1`.",
         columns=tuple(one.column.name for one in columns),
     )
-
-
-def _arrow_type(kind: Kind, type_name: str) -> Any:
-    if kind is Kind.DECIMAL:
-        sized = _DECIMAL.fullmatch(type_name)
-        return pa.decimal128(int(sized[1]), int(sized[2])) if sized else pa.float64()
-    if kind is Kind.TIMESTAMP:
-        return pa.timestamp("us", "UTC" if type_name.upper() in _ZONED else None)
-    return _TYPES.get(kind, pa.string())
-
-
-_TYPES = {
-    Kind.BOOLEAN: pa.bool_(),
-    Kind.INTEGER: pa.int64(),
-    Kind.REAL: pa.float64(),
-    Kind.DATE: pa.date32(),
-    Kind.TIME: pa.time64("us"),
-}

@@ -171,6 +171,10 @@ class ListedValues:
         numbers = np.array([number_of(one) for one in self.values], float)
         return numbers, numbers
 
+    def find_code(self, value: object) -> int:
+        """Return the code of a value, -1 if it is not listed."""
+        return self.values.index(value) if value in self.values else -1
+
     def bins_of(self, numbers: NDArray[np.float64]) -> NDArray[np.int64]:
         """Return the place of each number, day or second in the list; -1 where it is not there."""
         known = np.array([number_of(one) for one in self.values], float)

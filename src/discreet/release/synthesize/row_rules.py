@@ -94,6 +94,10 @@ def _code_rule(rule: DeclaredRule, named: Named) -> list[Rule]:
 def _code_dependency(rule: DeclaredDependency, named: Named) -> Rule:
     place, column = named[rule.column]
     sources = [named[name] for name in rule.determinants]
+    for _, source in sources:
+        ends = source.coding.ends
+        if ends is not None and (ends[0] != ends[1]).any():
+            raise _Misfit(f"'{source.name}' has bins, not values. Give it `values`.")
     codes = np.full([source.size for _, source in sources], column.missing, np.intp)
     for row in rule.rows:
         cell = tuple(
@@ -199,7 +203,9 @@ def _code_orders(orders: Sequence[DeclaredOrder], named: Named) -> list[Rule]:
         (low_place, low), (high_place, high) = named[lower], named[upper]
         is_number = low.kind.is_number and high.kind.is_number
         if not is_number and (low.kind is not high.kind or low.kind is Kind.TEXT):
-            raise _Misfit(f"'{lower}' and '{upper}' cannot be compared: they are of different kinds.")
+            raise _Misfit(
+                f"'{lower}' and '{upper}' cannot be compared: they are of different kinds."
+            )
         firsts, lasts = _number_ends(low)[0], _number_ends(high)[1]
         found.append(
             OrderRule(low_place, high_place, np.append(firsts, np.nan), np.append(lasts, np.nan))
@@ -235,7 +241,9 @@ class RowRules:
     declared: tuple[DeclaredRule, ...]
     columns: Mapping[str, CodedColumn]
 
-    def apply(self, values: Values, codes: Mapping[str, NDArray[np.integer[Any]]], chance: Generator) -> Values:
+    def apply(
+        self, values: Values, codes: Mapping[str, NDArray[np.integer[Any]]], chance: Generator
+    ) -> Values:
         """Return values that meet every rule: changed within their bins, or whole rows drawn again.
 
         Raises:
@@ -255,7 +263,9 @@ class RowRules:
         whole = np.flatnonzero(~broken)
         if not len(whole):
             raise InvalidPolicy(
-                ["The rules contradict each other: no row meets all of them. Remove or correct a rule."]
+                [
+                    "The rules contradict each other: no row meets all of them. Remove or correct a rule."
+                ]
             )
         places = np.arange(len(broken))
         places[broken] = chance.choice(whole, int(broken.sum()))
