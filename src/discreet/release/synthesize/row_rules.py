@@ -278,20 +278,23 @@ class RowRules:
             match rule:
                 case DeclaredOrder():
                     for lower, upper in zip(rule.columns, rule.columns[1:], strict=False):
-                        broken |= self._numbers(values, lower) > self._numbers(values, upper)
+                        broken |= self._numbers_of(values, lower) > self._numbers_of(values, upper)
                 case DeclaredImpossible():
-                    met = [self._meets(values[name], name, one) for name, one in rule.conditions]
+                    met = [
+                        self._cells_meeting(values[name], name, one)
+                        for name, one in rule.conditions
+                    ]
                     broken |= np.logical_and.reduce(met)
                 case DeclaredDependency():
-                    broken |= _differ(values[rule.column], self._look_up(rule, values))
+                    broken |= _find_differences(values[rule.column], self._look_up(rule, values))
                 case DeclaredSum():
-                    broken |= _differ(values[rule.total], self._sum_of(rule, values))
+                    broken |= _find_differences(values[rule.total], self._sum_of(rule, values))
         return broken
 
-    def _numbers(self, values: Mapping[str, ArrowArray], name: str) -> NDArray[np.float64]:
+    def _numbers_of(self, values: Mapping[str, ArrowArray], name: str) -> NDArray[np.float64]:
         return numbers_of(values[name], self.columns[name].kind)
 
-    def _meets(self, cells: ArrowArray, name: str, condition: ValueCondition) -> Mask:
+    def _cells_meeting(self, cells: ArrowArray, name: str, condition: ValueCondition) -> Mask:
         column = self.columns[name]
         met = np.zeros(len(cells), bool)
         if condition.is_missing:
@@ -335,7 +338,7 @@ class RowRules:
     ) -> Values:
         """Return the sum, and parts that are moved within their bins where it would leave its bounds."""
         firsts, lasts = _number_ends(self.columns[rule.total])
-        numbers = np.array([self._numbers(values, name) for name in rule.parts])
+        numbers = np.array([self._numbers_of(values, name) for name in rule.parts])
         ends = [self._bin_ends(name, codes[name]) for name in rule.parts]
         for side, is_beyond, limit in (
             (0, numbers.sum(axis=0) > lasts[-1], lasts[-1]),
@@ -360,7 +363,7 @@ class RowRules:
         pairs = _close_orders(one for one in self.declared if isinstance(one, DeclaredOrder))
         broken = np.zeros(len(next(iter(values.values()))), bool)
         for lower, upper in pairs:
-            broken |= self._numbers(values, lower) > self._numbers(values, upper)
+            broken |= self._numbers_of(values, lower) > self._numbers_of(values, upper)
         if not broken.any():
             return values
         rows = np.flatnonzero(broken)
@@ -378,7 +381,7 @@ class RowRules:
                 drawn[name] = np.minimum(low + np.round(chance.random(len(rows)) * spread, 2), high)
             else:
                 drawn[name] = low + np.floor(chance.random(len(rows)) * (spread + 1))
-            numbers = self._numbers(values, name)
+            numbers = self._numbers_of(values, name)
             numbers[rows] = drawn[name]
             values[name] = self._from_numbers(name, numbers)
         return values
@@ -425,7 +428,7 @@ def cells_of_numbers(numbers: NDArray[np.float64], kind: Kind) -> ArrowArray:
             return pa.array(whole, mask=is_null)
 
 
-def _differ(left: ArrowArray, right: ArrowArray) -> Mask:
+def _find_differences(left: ArrowArray, right: ArrowArray) -> Mask:
     """Return where two columns do not have the same cell; two missing ones are the same."""
     both = pc.and_(left.is_null(), right.is_null())
     same = pc.or_(pc.fill_null(pc.equal(left, right), False), both)
