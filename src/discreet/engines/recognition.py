@@ -193,8 +193,7 @@ def _without_words(raw: exp.Table, names: Sequence[str], *, engine: DuckDB) -> l
     No other column can have a form that holds for all of its values, and most texts are such columns.
     """
 
-    def wanted(name: str) -> list[exp.Expr]:
-        value = present_cell(build.column(name), _WORDS)
+    def wanted(value: exp.Column) -> list[exp.Expr]:
         boolean = exp.TryCast(this=value.copy(), to=exp.DataType.build("BOOLEAN"))
         has_form = exp.Or(
             this=matches_pattern(value, _DIGITS), expression=build.is_null(boolean).not_()
@@ -208,8 +207,7 @@ def _without_words(raw: exp.Table, names: Sequence[str], *, engine: DuckDB) -> l
 def _find_signs(raw: exp.Table, names: Sequence[str], *, engine: DuckDB) -> dict[str, CellFormat]:
     """Return for each column the words that may stand for missing values, and the sign of its numbers."""
 
-    def wanted(name: str) -> list[exp.Expr]:
-        value = present_cell(build.column(name), _WORDS)
+    def wanted(value: exp.Column) -> list[exp.Expr]:
         parts = [value.copy(), build.text(_SIGN), build.number(0)]
         sign = _value_if(
             build.is_null(value).not_(), exp.Anonymous(this="regexp_extract", expressions=parts)
@@ -232,8 +230,7 @@ def _find_mixed_dates(
 ) -> dict[str, tuple[TypeGuess, ...]]:
     """Return the columns in which every value is a date of one of several forms."""
 
-    def wanted(name: str) -> list[exp.Expr]:
-        value = present_cell(build.column(name), _WORDS)
+    def wanted(value: exp.Column) -> list[exp.Expr]:
         counts: list[exp.Expr] = [exp.Count(this=value)]
         for guess in _DAYS:
             matches = matches_pattern(value, guess.pattern or "")
@@ -298,8 +295,7 @@ def _decide_rivals(
 def _find_compact_dates(raw: exp.Table, chosen: Guesses, *, engine: DuckDB) -> Guesses:
     """Return the columns of whole numbers that are all dates such as 20240517."""
 
-    def wanted(name: str) -> list[exp.Expr]:
-        value = present_cell(build.column(name), _WORDS)
+    def wanted(value: exp.Column) -> list[exp.Expr]:
         fits = exp.and_(matches_pattern(value, _COMPACT), fits_guess(value, _COMPACT_DATE))
         distinct = exp.Count(this=exp.Distinct(expressions=[value.copy()]))
         return [exp.Count(this=value), _count_if(fits), distinct]
@@ -360,13 +356,12 @@ def _find_words(
 ) -> dict[str, tuple[str, ...]]:
     """Return for each column the words for missing values that are in it."""
 
-    def wanted(name: str) -> list[exp.Expr]:
-        value = exp.Trim(this=build.column(name))
+    def wanted(value: exp.Column) -> list[exp.Expr]:
         is_word = exp.In(this=value.copy(), expressions=[build.text(w) for w in MISSING_WORDS])
         different = exp.Distinct(expressions=[_value_if(is_word, value.copy())])
         return [exp.Anonymous(this="list", expressions=[different])]
 
-    found = _compute_columns(raw, names, wanted, engine=engine)
+    found = _compute_columns(raw, names, wanted, engine=engine, read=_trim_cell)
     return {name: tuple(filter(None, words or ())) for name, (words,) in found.items()}
 
 
@@ -376,8 +371,9 @@ def _code_columns(raw: exp.Table, names: Sequence[str], *, engine: DuckDB) -> li
     found = _compute_columns(
         raw,
         names,
-        lambda name: [_holds_everywhere(matches_pattern(build.column(name), codes))],
+        lambda value: [_holds_everywhere(matches_pattern(value, codes))],
         engine=engine,
+        read=build.column,
     )
     return [name for name, (is_code,) in found.items() if is_code]
 
@@ -392,31 +388,46 @@ def _columns_like(
 ) -> list[str]:
     """Return the columns in which the first values have one of the patterns."""
     pattern = "|".join(f"({one})" for one in dict.fromkeys(patterns))
-
-    def wanted(name: str) -> list[exp.Expr]:
-        return [
-            _holds_everywhere(matches_pattern(present_cell(build.column(name), _WORDS), pattern))
-        ]
-
-    found = _compute_columns(_first_rows(raw), names, wanted, engine=engine)
+    found = _compute_columns(
+        _first_rows(raw),
+        names,
+        lambda value: [_holds_everywhere(matches_pattern(value, pattern))],
+        engine=engine,
+    )
     return [name for name, (is_like,) in found.items() if is_like]
+
+
+def _present_cell(name: str) -> exp.Expr:
+    """Return a cell without blanks around it, NULL where it is a word for missing values."""
+    return present_cell(build.column(name), _WORDS)
+
+
+def _trim_cell(name: str) -> exp.Expr:
+    return exp.Trim(this=build.column(name))
 
 
 def _compute_columns(
     source: exp.Expr,
     names: Sequence[str],
-    wanted: Callable[[str], Sequence[exp.Expr]],
+    wanted: Callable[[exp.Column], Sequence[exp.Expr]],
     *,
     engine: DuckDB,
+    read: Callable[[str], exp.Expr] = _present_cell,
 ) -> dict[str, tuple[Any, ...]]:
-    """Return what is wanted of each column, a few columns in each query."""
+    """Return what is wanted of each column, a few columns in each query.
+
+    Cells are read in a query of their own, as what is wanted refers to each several times.
+    """
     found: dict[str, tuple[Any, ...]] = {}
     for start in range(0, len(names), COLUMNS_PER_SCAN // 4):
-        part = {name: wanted(name) for name in names[start : start + COLUMNS_PER_SCAN // 4]}
-        trees = [tree for trees in part.values() for tree in trees]
-        query = exp.Select(expressions=trees).from_(source.copy(), copy=False)
+        part = names[start : start + COLUMNS_PER_SCAN // 4]
+        cells = [build.alias_as(read(name), f"c{place}") for place, name in enumerate(part)]
+        inner = exp.Select(expressions=cells).from_(source.copy(), copy=False)
+        trees = {name: wanted(build.column(f"c{place}")) for place, name in enumerate(part)}
+        query = exp.Select(expressions=[tree for held in trees.values() for tree in held])
+        query = query.from_(build.subquery(inner, "c"), copy=False)
         row = iter(engine.execute_unguarded(query).fetchone() or ())
-        found |= {name: tuple(islice(row, len(trees))) for name, trees in part.items()}
+        found |= {name: tuple(islice(row, len(held))) for name, held in trees.items()}
     return found
 
 

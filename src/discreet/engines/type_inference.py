@@ -256,7 +256,7 @@ def _likely_guesses(
     The columns are stacked, so that each guess is written once, not once per column.
     """
     names = list(cells)
-    sample = build.select(exp.Star(), source=raw.copy()).limit(SAMPLE_ROWS)
+    sample = build.select(exp.Star(), source=raw.copy()).limit(SAMPLE_ROWS, copy=False)
     positions = exp.Array(expressions=[build.number(i) for i in range(len(names))])
     values = exp.Array(expressions=[value.copy() for value in cells.values()])
     long = exp.Select(
@@ -264,13 +264,17 @@ def _likely_guesses(
             build.alias_as(_unnest_array(positions), "name"),
             build.alias_as(_unnest_array(values), "value"),
         ]
-    ).from_(build.subquery(sample, "s"))
+    ).from_(build.subquery(sample, "s"), copy=False)
     # Most columns repeat few values, and a dozen patterns are tried on each.
-    long = build.select(exp.Star(), source=build.subquery(long, "r")).distinct()
-    value = build.column("value")
-    checks = [build.alias_as(_every_fits(value, guess), str(i)) for i, guess in enumerate(guesses)]
-    query = build.select(build.column("name"), *checks, source=build.subquery(long, "l"))
-    rows = engine.execute_unguarded(query.group_by(build.column("name"))).fetchall()
+    long = build.select(exp.Star(), source=build.subquery(long, "r")).distinct(copy=False)
+    name, value = build.column("name"), build.column("value")
+    checks = [
+        exp.alias_(_every_fits(value, guess), str(i), copy=False, quoted=True)
+        for i, guess in enumerate(guesses)
+    ]
+    query = exp.Select(expressions=[name, *checks])
+    query = query.from_(build.subquery(long, "l"), copy=False).group_by(name.copy(), copy=False)
+    rows = engine.execute_unguarded(query).fetchall()
     found = {
         names[position]: tuple(
             g for g, holds in zip(guesses, answers, strict=True) if holds is not False
@@ -358,18 +362,17 @@ def fits_guess(value: exp.Expr, guess: TypeGuess) -> exp.Expr:
         whole = exp.TryCast(this=plain.copy(), to=_data_type(guess))
         digits = exp.Length(this=exp.func("LTRIM", plain.copy(), build.text("-"), dialect="duckdb"))
         is_whole = exp.and_(
-            exp.EQ(this=exp.cast(whole, "TEXT"), expression=plain.copy()),
+            exp.EQ(this=exp.cast(whole, "TEXT", copy=False), expression=plain.copy()),
             exp.LTE(this=digits, expression=build.number(18)),
+            copy=False,
         )
-        return (
-            exp.and_(is_whole, matches_pattern(value, guess.pattern)) if guess.pattern else is_whole
-        )
+        if not guess.pattern:
+            return is_whole
+        return exp.and_(is_whole, matches_pattern(value, guess.pattern), copy=False)
     matches = matches_pattern(value, guess.pattern or "")
     cast = _convert_value(value, plain, guess)
-    conditions = [matches, build.is_null(cast).not_()]
-    return build.all_of(
-        [*conditions, *(_keeps_number(plain, cast) if guess.type == "DOUBLE" else [])]
-    )
+    kept = _keeps_number(plain, cast) if guess.type == "DOUBLE" else []
+    return exp.and_(matches, exp.Not(this=build.is_null(cast)), *kept, copy=False)
 
 
 def _convert_value(value: exp.Expr, plain: exp.Expr, guess: TypeGuess) -> exp.Expr:
@@ -396,10 +399,13 @@ def _keeps_number(value: exp.Expr, cast: exp.Expr) -> list[exp.Expr]:
     )
     is_short = exp.LTE(this=exp.Length(this=digits), expression=build.number(_MOST_DIGITS))
     return [
-        exp.or_(is_infinite.not_(), matches_pattern(value, r"(?i).*inf.*")),  # not so 1e+999
+        exp.or_(  # not so 1e+999
+            exp.Not(this=is_infinite), matches_pattern(value, r"(?i).*inf.*"), copy=False
+        ),
         exp.or_(  # not so 1e-999, which would turn into 0
             exp.NEQ(this=cast.copy(), expression=build.number(0)),
             matches_pattern(value, r"[^1-9eE]*([eE].*)?"),
+            copy=False,
         ),
         is_short,
     ]
@@ -408,7 +414,8 @@ def _keeps_number(value: exp.Expr, cast: exp.Expr) -> list[exp.Expr]:
 def _every_fits(value: exp.Expr, guess: TypeGuess) -> exp.Expr:
     """Return whether every value fits `guess`; NULL, hence false, when there is no value."""
     certain = exp.Coalesce(this=fits_guess(value, guess), expressions=[exp.false()])
-    case = exp.Case(ifs=[exp.If(this=build.is_null(value.copy()).not_(), true=certain)])
+    is_given = exp.Not(this=build.is_null(value.copy()))
+    case = exp.Case(ifs=[exp.If(this=is_given, true=certain)])
     return exp.Anonymous(this="bool_and", expressions=[case])
 
 
@@ -420,7 +427,7 @@ def _column_holds(value: exp.Expr, guess: TypeGuess) -> exp.Expr:
     if some is None:
         return every
     found = exp.Anonymous(this="bool_or", expressions=[matches_pattern(value, some)])
-    return exp.and_(every, found)
+    return exp.and_(every, found, copy=False)
 
 
 def _data_type(guess: TypeGuess) -> exp.DataType:

@@ -40,31 +40,15 @@ def propose_rows_per_unit(table: Table, unit: str) -> RowsPerUnit:
         .where(exp.not_(build.is_null(person)))
         .group_by(person.copy())
     )
-    size = exp.cast(build.column("n"), "DOUBLE")
-    kept = [
-        build.alias_as(
-            build.sum_integers(
-                exp.Case(
-                    ifs=[
-                        exp.If(
-                            this=exp.LT(this=size.copy(), expression=build.number(step)),
-                            true=size.copy(),
-                        )
-                    ],
-                    default=exp.cast(build.number(step), "DOUBLE"),
-                )
-            ),
-            f"k{step}",
-        )
-        for step in _STEPS
-    ]
-    query = build.select(
-        build.alias_as(build.sum_integers(size.copy()), "rows"),
-        *kept,
+    histogram = build.select(
+        build.column("n"),
+        build.alias_as(build.count_star(), "people"),
         source=build.subquery(sizes, "sizes"),
-    )
-    found = table.engine.run(query).to_pylist()[0]
-    rows = float(found["rows"] or 0)
-    shares = {step: 1 - float(found[f"k{step}"]) / rows if rows else 0.0 for step in _STEPS}
+    ).group_by(build.column("n"))
+    found = table.engine.run(histogram).to_pylist()
+    counts = [(int(row["n"]), int(row["people"])) for row in found]
+    rows = sum(size * people for size, people in counts)
+    kept = {step: sum(min(size, step) * people for size, people in counts) for step in _STEPS}
+    shares = {step: 1 - kept[step] / rows if rows else 0.0 for step in _STEPS}
     most = next((step for step, share in shares.items() if share <= LEFT_OUT), _STEPS[-1])
     return RowsPerUnit(most, shares[most])

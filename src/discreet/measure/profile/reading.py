@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from itertools import islice
 from typing import Any
 
 from sqlglot import exp
@@ -108,52 +109,71 @@ def propose_missing_codes(table: Table) -> dict[str, str]:
     It is proposed, never applied: 99 may be an age. A code that few rows have is not named.
     """
     numbers = [column for column in table.columns if column.kind in (Kind.INTEGER, Kind.REAL)]
+    far = {
+        name: codes
+        for name, (low, high, count) in _measure_columns(table, numbers, _other_values).items()
+        if count >= FEWEST_ROWS and (codes := _far_codes(low, high))
+    }
+    likely = [column for column in numbers if column.name in far]
+    counts = _measure_columns(table, likely, lambda value: _count_codes(value, far[value.name]))
     notes: dict[str, str] = {}
-    for start in range(0, len(numbers), 50):
-        part = numbers[start : start + 50]
-        wanted = [tree for place, column in enumerate(part) for tree in _code_counts(column, place)]
-        row = table.engine.run(build.select(*wanted, source=table.relation.copy())).to_pylist()[0]
-        for place, column in enumerate(part):
-            if codes := _likely_codes(row, place):
-                notes[column.name] = _code_note(table, codes)
+    for name, found in counts.items():
+        common = zip(far[name], found, strict=True)
+        if codes := [code for code, rows in common if rows >= FEWEST_ROWS]:
+            notes[name] = _code_note(table, codes)
     return notes
 
 
-def _code_counts(column: Column, place: int) -> list[exp.Expr]:
-    value = build.column(column.name)
-    every = [build.number(code) for code in (*_CODES, *_HIGH_CODES)]
-    others = exp.Case(
-        ifs=[exp.If(this=exp.Not(this=exp.In(this=value, expressions=every)), true=value.copy())]
+def _measure_columns(
+    table: Table, columns: Sequence[Column], wanted: Callable[[exp.Column], Sequence[exp.Expr]]
+) -> dict[str, list[Any]]:
+    """Return what is wanted of each column, a few columns in each query."""
+    found: dict[str, list[Any]] = {}
+    for start in range(0, len(columns), 50):
+        part = {one.name: wanted(build.column(one.name)) for one in columns[start : start + 50]}
+        trees = [tree for trees in part.values() for tree in trees]
+        named = [build.alias_as(tree, f"m{place}") for place, tree in enumerate(trees)]
+        query = build.select(*named, source=table.relation.copy())
+        row = iter(table.engine.run(query).to_pylist()[0].values())
+        found |= {name: list(islice(row, len(trees))) for name, trees in part.items()}
+    return found
+
+
+def _other_values(value: exp.Column) -> list[exp.Expr]:
+    """Return the ends of the values that are no codes, and how many rows have a code."""
+    is_code = exp.In(
+        this=value, expressions=[build.number(code) for code in (*_CODES, *_HIGH_CODES)]
     )
-    counts = [
-        build.alias_as(
-            exp.Count(
-                this=exp.Case(
-                    ifs=[
-                        exp.If(
-                            this=exp.EQ(this=value.copy(), expression=build.number(code)),
-                            true=value.copy(),
-                        )
-                    ]
-                )
-            ),
-            f"n{place}_{code}",
-        )
-        for code in (*_CODES, *_HIGH_CODES)
-    ]
-    return [
-        build.alias_as(exp.Min(this=others), f"low{place}"),
-        build.alias_as(exp.Max(this=others.copy()), f"high{place}"),
-        *counts,
-    ]
+    others = exp.Case(ifs=[exp.If(this=exp.Not(this=is_code), true=value.copy())])
+    held = exp.Case(ifs=[exp.If(this=is_code.copy(), true=value.copy())])
+    return [exp.Min(this=others), exp.Max(this=others.copy()), exp.Count(this=held)]
 
 
-def _likely_codes(row: Mapping[str, Any], place: int) -> list[int]:
-    low, high = row[f"low{place}"], row[f"high{place}"]
+def _far_codes(low: Any, high: Any) -> list[int]:
+    """Return the codes that lie far from all other values."""
     if low is None or low != low or high != high:  # noqa: PLR0124 -- nan
         return []
-    common = [c for c in (*_CODES, *_HIGH_CODES) if row[f"n{place}_{c}"] >= FEWEST_ROWS]
-    return [c for c in common if (c < 0 <= low) or (c > 0 and c - high > max(high - low, 1))]
+    return [
+        code
+        for code in (*_CODES, *_HIGH_CODES)
+        if (code < 0 <= low) or (code > 0 and code - high > max(high - low, 1))
+    ]
+
+
+def _count_codes(value: exp.Column, codes: Iterable[int]) -> list[exp.Expr]:
+    return [
+        exp.Count(
+            this=exp.Case(
+                ifs=[
+                    exp.If(
+                        this=exp.EQ(this=value.copy(), expression=build.number(code)),
+                        true=value.copy(),
+                    )
+                ]
+            )
+        )
+        for code in codes
+    ]
 
 
 def _code_note(table: Table, codes: Iterable[int]) -> str:

@@ -193,10 +193,8 @@ def _count_query(table: Table, column: Column) -> exp.Select:
         "maximum": high,
         **(_pattern_counts(text, size) if column.kind is Kind.TEXT else {}),
     }
-    return build.select(
-        *(build.alias_as(measure, name) for name, measure in measures.items()),
-        source=build.subquery(written, "written"),
-    )
+    named = [exp.alias_(tree, name, copy=False, quoted=True) for name, tree in measures.items()]
+    return exp.Select(expressions=named).from_(build.subquery(written, "written"), copy=False)
 
 
 def _is_text(column: Column) -> exp.Expr:
@@ -250,7 +248,8 @@ def _case_when(condition: exp.Expr, value: exp.Expr) -> exp.Case:
 
 
 def _rows_where(condition: exp.Expr, size: exp.Expr) -> exp.Expr:
-    return _or_zero(build.sum_integers(_case_when(condition, size)))
+    total = exp.Sum(this=_case_when(condition, size))
+    return _or_zero(exp.cast(total, exp.DataType.Type.BIGINT, copy=False))
 
 
 def _or_zero(total: exp.Expr) -> exp.Expr:
