@@ -35,6 +35,8 @@ ROWS_PER_PIECE = 50_000
 _ANY_BYTES = "ISO-8859-1"  # in which every byte is a letter
 _SPSS_ORIGIN, _ORIGIN = datetime(1582, 10, 14), datetime(1960, 1, 1)  # noqa: DTZ001 -- local, as in files
 _MILLISECONDS_PER_DAY = 86_400_000
+_TIMES = re.compile(r"%tc(HH|hh)|[DM]?TIME|HHMM|HOUR")
+_MOMENTS = re.compile(r"%t[cC]|DATETIME|YMDHMS|TOD|E8601DT")
 _WHOLE = 2**53  # beyond it neighboring whole numbers are equal as reals
 # Labels that say why there is no value, in the languages of large surveys.
 _NO_VALUE = re.compile(
@@ -274,9 +276,36 @@ def _read_whole_piece(path: Path, offset: int, described: Any) -> dict[str, list
         UnreadableSource: The file itself is damaged.
     """
     place = {"row_offset": offset, "row_limit": ROWS_PER_PIECE}
-    with suppress(UnreadableSource):
-        return _read(path, **place)[0]
-    return _read_raw_piece(path, place, described, Counter())
+    try:
+        piece, _ = _read(path, **place)
+    except UnreadableSource:
+        piece = _read_raw_piece(path, place, described, Counter())
+    return {**piece, **_read_fractions(path, place, described, piece)}
+
+
+def _read_fractions(
+    path: Path, place: dict[str, int], described: Any, piece: dict[str, list[Any]]
+) -> dict[str, list[Any]]:
+    """Return the moments and times of SPSS and SAS as they are where a cell cannot be converted.
+
+    Versions of pyreadstat before 1.3.5 cut fractions of seconds: a cell that cannot be converted would then
+    change the cells of others.
+    """
+    forms = described.original_variable_types or {}
+    names = [
+        name
+        for name, values in piece.items()
+        if path.suffix.lower() != ".dta"
+        and (_TIMES.match(forms.get(name) or "") or _MOMENTS.match(forms.get(name) or ""))
+        and any(isinstance(value, (datetime, time)) for value in values)
+    ]
+    if not names:
+        return {}
+    raw, _ = _read(path, **place, usecols=names, disable_datetime_conversion=True)
+    return {
+        name: [_find_moment(value, forms[name], path.suffix.lower()) for value in raw[name]]
+        for name in names
+    }
 
 
 def _read_raw_piece(
@@ -313,8 +342,7 @@ def _decode_text(value: Any, encoding: str | None) -> str | None:
 def _find_moment(value: Any, form: str, ending: str) -> date | time | datetime | None:
     """Return the day, time or moment that a number means in a format, None where there is none."""
     is_spss = ending in (".sav", ".zsav", ".por")
-    is_time = bool(re.match(r"%tc(HH|hh)|[DM]?TIME|HHMM|HOUR", form))
-    is_moment = bool(re.match(r"%t[cC]|DATETIME|YMDHMS|TOD|E8601DT", form))
+    is_time, is_moment = bool(_TIMES.match(form)), bool(_MOMENTS.match(form))
     try:
         if ending == ".dta" and (is_time or is_moment):
             within = value % _MILLISECONDS_PER_DAY
@@ -337,7 +365,9 @@ def _cell_text(value: Any) -> str | None:
     if value is None or value != value:  # noqa: PLR0124 -- nan
         return None
     if isinstance(value, float):
-        return str(int(value)) if value.is_integer() and abs(value) <= _WHOLE else repr(value)
+        return (
+            str(int(value)) if value.is_integer() and abs(value) <= _WHOLE else repr(float(value))
+        )
     return str(value).encode("utf-8", errors="replace").decode("utf-8")
 
 
