@@ -34,6 +34,8 @@ TOOLS = (
 )
 TESTS = (
     "tests/engines/test_frames.py",
+    "tests/engines/test_files.py",
+    "tests/answer/test_declared_readings.py",
     "tests/engines/test_formats.py",
     "tests/engines/test_delimited.py",
     "tests/contracts/test_engine_contract.py",
