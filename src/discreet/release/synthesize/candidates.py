@@ -1,4 +1,4 @@
-"""Which marginals are worth their noise: candidates, their scores, and the choice among them."""
+"""Which marginals are worth their noise: candidates, and the choice among them."""
 
 from __future__ import annotations
 
@@ -14,13 +14,12 @@ from numpy.typing import NDArray
 from discreet.release.synthesize.fit import sum_coarse
 from discreet.release.synthesize.junction_tree import (
     Columns,
-    Floats,
     count_cells,
     pairs_of,
     triangulate,
 )
 from discreet.release.synthesize.resolutions import Resolutions
-from discreet.release.synthesize.spending import PureSynthesisBudget
+from discreet.release.synthesize.spending import SynthesisBudget
 
 # The mean of |x| of a standard Gaussian x, rounded: what noise adds to a cell.
 MEAN_ERROR = 0.8
@@ -84,74 +83,34 @@ def measure_misfit(
     return scores
 
 
-def choose_candidates(
-    candidates: Sequence[Candidate],
-    scores: Floats,
-    *,
-    spread: float,
-    numbers: Sequence[int],
-    scale_of: Sequence[float],
-    penalty: float,
-) -> tuple[list[int], int]:
-    """Return the places of those worth measuring, and for how many the noise was reckoned.
-
-    A candidate gains its score, less what noise adds to its cells. The more are measured, the noisier
-    each is: of `numbers` the one is taken whose best candidates gain most in all.
-
-    Args:
-        candidates: What may be measured.
-        scores: How far the model is off, for each.
-        spread: The standard error of a score.
-        numbers: How many to measure, tried in turn.
-        scale_of: For each of `numbers`, the standard error of a count.
-        penalty: How much an error by noise weighs against an error of the model.
-    """
-    cells = np.array([one.cells for one in candidates], float)
-    best: tuple[float, list[int], int] = (-1.0, [], numbers[0])
-    for number, scale in zip(numbers, scale_of, strict=True):
-        gains = scores - penalty * MEAN_ERROR * scale * cells
-        picked: dict[Columns, int] = {}
-        for place in np.argsort(-gains, kind="stable"):
-            if gains[place] <= max(0.0, spread) or len(picked) >= number:
-                break
-            picked.setdefault(candidates[place].columns, int(place))
-        places = list(picked.values())
-        total = float(gains[places].sum()) if places else 0.0
-        if total > best[0]:
-            best = (total, places, number)
-    return sorted(best[1], key=lambda place: -scores[place]), best[2]
+def list_target_pairs(candidates: Iterable[Candidate], target: int | None) -> list[Candidate]:
+    """Return each pair with `target` at its coarsest level."""
+    return [
+        one
+        for one in candidates
+        if target in one.columns and len(one.columns) == 2 and one.level == 0
+    ]
 
 
 def pick_candidates(
     candidates: Sequence[Candidate],
-    scores: Sequence[int],
-    allowance: PureSynthesisBudget,
+    gains: Sequence[int],
+    allowance: SynthesisBudget,
     *,
     price: Fraction,
     picks: int,
-    scale: float,
-    penalty: float,
 ) -> list[Candidate]:
     """Return candidates chosen one by one, each for its share of `price`; fewer if no more are worth it.
 
     Measuring nothing is always a candidate, with a gain of 0: once it is chosen, choosing ends.
 
-    Guarantee: a candidate's gain is its score less a public number, so that one unit changes it by no more
-    than the score.
-
     Args:
         candidates: What may be measured.
-        scores: How far the model is off, for each.
+        gains: What measuring each gains.
         allowance: What choices are paid from.
         price: What all choices may cost.
         picks: How many to choose at most.
-        scale: The standard error of a count, in the unit of the scores.
-        penalty: How much an error by noise weighs against an error of the model.
     """
-    gains = [
-        score - round(penalty * MEAN_ERROR * scale * one.cells)
-        for one, score in zip(candidates, scores, strict=True)
-    ]
     left = list(range(len(candidates)))
     picked: list[Candidate] = []
     for _ in range(picks):
@@ -163,28 +122,6 @@ def pick_candidates(
     return picked
 
 
-def choose_target_pairs(
-    candidates: Sequence[Candidate],
-    scores: Floats,
-    *,
-    target: int,
-    known: set[Columns],
-    scale: float,
-    penalty: float,
-) -> list[int]:
-    """Return the place of each pair with `target` that is not `known`, at its best level."""
-    best: dict[Columns, tuple[float, int]] = {}
-    for place, one in enumerate(candidates):
-        if target not in one.columns or len(one.columns) != 2 or one.columns in known:
-            continue
-        gain = float(scores[place]) - penalty * MEAN_ERROR * scale * one.cells
-        if one.level == 1:
-            gain = max(gain, 0.0)
-        if one.columns not in best or gain > best[one.columns][0]:
-            best[one.columns] = (gain, place)
-    return [place for _, place in best.values()]
-
-
 def fit_into_tree(
     wanted: Iterable[Candidate],
     known: Sequence[Candidate],
@@ -192,7 +129,6 @@ def fit_into_tree(
     *,
     together: Sequence[Columns],
     most_cells: int,
-    most: int,
 ) -> list[Candidate]:
     """Return candidates that can be fitted together with `known` ones, coarser where they must be.
 
@@ -202,7 +138,6 @@ def fit_into_tree(
         resolutions: How coarsely each column can be seen.
         together: Columns that are fitted together in any case.
         most_cells: How large the junction tree may become.
-        most: How many candidates are taken.
     """
     taken: list[Candidate] = []
     for one in wanted:
@@ -214,8 +149,6 @@ def fit_into_tree(
             if count_cells(cliques, sizes) <= most_cells:
                 taken.append(tried[-1])
                 break
-        if len(taken) >= most:
-            break
     return taken
 
 

@@ -1,4 +1,4 @@
-"""From counts to a fitted table: measure columns, then in rounds score, choose, measure and fit marginals."""
+"""From counts to a fitted table: measure columns, then in rounds choose, measure and fit marginals."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from discreet.release.synthesize.candidates import (
+    MEAN_ERROR,
     Candidate,
-    choose_candidates,
-    choose_target_pairs,
     fit_into_tree,
     list_candidates,
     list_pairs,
+    list_target_pairs,
     list_triples,
     measure_misfit,
     pick_candidates,
@@ -33,12 +33,8 @@ from discreet.release.synthesize.resolutions import (
     choose_resolutions,
     project_on_simplex,
 )
-from discreet.release.synthesize.rules import Cells, Rule, RuleSystem, resolve_rules
-from discreet.release.synthesize.spending import (
-    PureSynthesisBudget,
-    SynthesisBudget,
-    divide_budget,
-)
+from discreet.release.synthesize.rules import Cells, Rows, Rule, RuleSystem, resolve_rules
+from discreet.release.synthesize.spending import SynthesisBudget, divide_budget
 
 Counts = NDArray[np.int64]
 
@@ -46,9 +42,10 @@ _SHARES_OF_ROUNDS = {1: (1.0,), 2: (0.6, 0.4), 3: (0.5, 0.3, 0.2)}
 # How many rows stand for the model when it is compared with counts, and what that comparison lacks.
 _MODEL_ROWS = 200_000
 _MODEL_ERROR = 0.4
-# Where single columns are noisy: the shares of columns, scores, marginals in what is left, and the penalty.
-_NOISY_SHARES = (0.5, 0.125, 0.375)
+# Where single columns are noisy: the shares of columns, choices, marginals in what is left, the penalty, and picks.
+_NOISY_SHARES = (0.5, 0.06, 0.44)
 _CAUTIOUS = 1.2
+_FEW = 8
 
 
 @dataclass(frozen=True)
@@ -58,22 +55,20 @@ class FitSettings:
     Attributes:
         rounds: How often marginals are chosen.
         most_cells: How large the junction tree may become.
-        shares: Of the budget: columns, scores, marginals.
+        shares: Of the budget: columns, choices, marginals.
         caps: How many codes a column has at each level of resolution.
         penalty: How much an error by noise weighs against one of the model.
         has_triples: Whether triples with the target are tried from the second round on.
-        numbers: How many marginals a round may choose.
-        picks: How many marginals are chosen one by one, where choices are paid without delta.
+        picks: How many marginals a round may choose.
         noisy: From which expected error of single columns on the fit is cautious.
     """
 
     rounds: int = 3
     most_cells: int = 60_000
-    shares: tuple[float, float, float] = (0.2, 0.1, 0.7)
+    shares: tuple[float, float, float] = (0.2, 0.05, 0.75)
     caps: tuple[int, ...] = (3, 6, 12, 64)
-    penalty: float = 0.7
+    penalty: float = 0.5
     has_triples: bool = True
-    numbers: tuple[int, ...] = (4, 8, 12, 16, 20, 25, 30, 40)
     picks: int = 20
     noisy: float = 0.02
 
@@ -84,10 +79,10 @@ FAST = FitSettings(
     most_cells=6_000,
     shares=(0.25, 0.05, 0.7),
     has_triples=False,
-    numbers=(10, 20, 30, 40),
+    picks=24,
 )
 # For a budget without delta: what suits Laplace noise.
-PURE = FitSettings(rounds=1, has_triples=False, noisy=0.04)
+PURE = FitSettings(rounds=1, shares=(0.2, 0.1, 0.7), has_triples=False, noisy=0.04)
 
 
 class Counter(Protocol):
@@ -129,13 +124,13 @@ def fit_model(
     shapes = [shapes[place] for place in system.places]
     fitted = _FittedCounter(counter, system)
     exact = fitted.count([(place,) for place in range(len(shapes))], None)
-    for_columns, for_scores, for_marginals = divide_budget(allowance.left, settings.shares)
+    for_columns, for_choices, for_marginals = divide_budget(allowance.left, settings.shares)
     is_alone = len(shapes) == 1
     looks = [_look_at_columns(exact, allowance, allowance.left if is_alone else for_columns)]
     columns = _combine_looks(looks, shapes, settings.caps)
     if columns.expected_error > settings.noisy and not is_alone:
-        settings = replace(settings, rounds=1, penalty=_CAUTIOUS, has_triples=False)
-        more, for_scores, for_marginals = divide_budget(allowance.left, _NOISY_SHARES)
+        settings = replace(settings, rounds=1, penalty=_CAUTIOUS, picks=_FEW, has_triples=False)
+        more, for_choices, for_marginals = divide_budget(allowance.left, _NOISY_SHARES)
         looks.append(_look_at_columns(exact, allowance, more))
         columns = _combine_looks(looks, shapes, settings.caps)
     fitted_target = None if target is None else system.places.index(target)
@@ -146,7 +141,7 @@ def fit_model(
     for number, share in enumerate(
         divide_budget(for_marginals, _SHARES_OF_ROUNDS[settings.rounds])
     ):
-        saved = run.take(number, for_scores / settings.rounds, share + saved)
+        saved = run.take(number, for_choices / settings.rounds, share + saved)
     return run.finish()
 
 
@@ -224,16 +219,11 @@ class _Rounds:
     model: SyntheticModel | None = None
     _counted: dict[Columns, Counts] = field(default_factory=dict[Columns, Counts])
 
-    def take(self, number: int, for_scores: Fraction, for_marginals: Fraction) -> Fraction:
-        """Score, choose, measure and fit; return what was not worth spending."""
+    def take(self, number: int, for_choices: Fraction, for_marginals: Fraction) -> Fraction:
+        """Choose, measure and fit; return what was not worth spending."""
         is_last = number == self.settings.rounds - 1
         candidates = list_candidates(self._wanted_columns(number), self.columns.resolutions)
-        if isinstance(self.allowance, PureSynthesisBudget):
-            new = self._pick_marginals(candidates, self.allowance, for_scores, for_marginals)
-            for_marginals = self.allowance.left
-        else:
-            scores, spread = self._score_candidates(candidates, for_scores)
-            new = self._choose_marginals(candidates, scores, spread, for_marginals, number)
+        new = self._choose_marginals(candidates, number, for_choices, for_marginals)
         if not new and not is_last:
             return for_marginals
         shares = (
@@ -255,10 +245,6 @@ class _Rounds:
         """Return the model."""
         return self.model or self._fit_model(250)
 
-    @property
-    def _ruled_columns(self) -> list[Columns]:
-        return [one.columns for one in self.system.fitted_zeros]
-
     def _wanted_columns(self, number: int) -> list[Columns]:
         count = len(self.columns.resolutions)
         wanted = list_pairs(count)
@@ -270,63 +256,56 @@ class _Rounds:
             self._counted[some] = counts
         return wanted
 
-    def _count_misfit(self, candidates: Sequence[Candidate]) -> tuple[list[int], bool]:
-        """Return the exact score of each candidate, and whether rows stood for the model."""
-        exact: list[int] = []
-        rows = None if self.model is None else self.model.sample_finest(_MODEL_ROWS, self.chance)
-        for columns, some in itertools.groupby(candidates, key=lambda one: one.columns):
-            differences = self._counted[columns] - self._expected_counts(columns, rows)
-            exact += measure_misfit(some, differences, self.columns.resolutions)
-        return exact, rows is not None
-
-    def _score_candidates(
-        self, candidates: Sequence[Candidate], rho: Fraction
-    ) -> tuple[Floats, float]:
-        """Return noisy scores of the candidates, and their standard error."""
-        exact, has_rows = self._count_misfit(candidates)
-        noisy = self.allowance.measure(exact, rho, vectors=len(exact))
-        spread = self.allowance.scale(rho, vectors=len(exact))
-        if has_rows:
-            # Rows of the model differ from it by chance.
-            share = self.columns.total**2 / _MODEL_ROWS
-            noisy = noisy - [_MODEL_ERROR * math.sqrt(one.cells * share) for one in candidates]
-        return noisy, spread
-
-    def _pick_marginals(
+    def _choose_marginals(
         self,
         candidates: Sequence[Candidate],
-        allowance: PureSynthesisBudget,
-        for_scores: Fraction,
+        number: int,
+        for_choices: Fraction,
         for_marginals: Fraction,
     ) -> list[Candidate]:
-        """Return marginals, each chosen for its own share of `for_scores`, and pairs with the target."""
-        settings = self.settings
-        exact, _ = self._count_misfit(candidates)
+        """Return marginals, each chosen for its share of `for_choices`; at first also pairs with the target."""
+        settings, allowance = self.settings, self.allowance
+        forced = list_target_pairs(candidates, self.target) if number == 0 else []
+        scale = allowance.scale(for_marginals / (settings.picks + len(forced)))
+        rows = None if self.model is None else self.model.sample_finest(_MODEL_ROWS, self.chance)
         picked = pick_candidates(
             candidates,
-            exact,
+            self._count_gains(candidates, scale, rows),
             allowance,
-            price=for_scores,
+            price=for_choices,
             picks=settings.picks,
-            scale=allowance.one * allowance.scale(for_marginals / settings.picks),
-            penalty=settings.penalty,
         )
         known = {one.columns for one in picked}
-        forced = [
-            one
-            for one in candidates
-            if self.target in one.columns and one.level == 0 and one.columns not in known
-        ]
+        more = [one for one in forced if one.columns not in known]
         return fit_into_tree(
-            [*picked[:1], *forced, *picked[1:]],
+            [*picked[:1], *more, *picked[1:]],
             self.chosen,
             self.columns.resolutions,
-            together=self._ruled_columns,
-            most_cells=settings.most_cells,
-            most=len(picked) + len(forced),
+            together=[one.columns for one in self.system.fitted_zeros],
+            most_cells=int(settings.most_cells * (0.5 + 0.5 * (number + 1) / settings.rounds)),
         )
 
-    def _expected_counts(self, columns: Columns, rows: NDArray[np.int32] | None) -> Counts:
+    def _count_gains(
+        self, candidates: Sequence[Candidate], scale: float, rows: Rows | None
+    ) -> list[int]:
+        """Return what measuring each candidate gains: how far the model is off, less what noise adds.
+
+        Guarantee: whole numbers of counted units. One unit changes each as much as its counts.
+        """
+        gains: list[int] = []
+        # Rows of the model differ from it by chance.
+        chance = 0.0 if rows is None else _MODEL_ERROR * self.columns.total / math.sqrt(len(rows))
+        for columns, some in itertools.groupby(candidates, key=lambda one: one.columns):
+            alike = list(some)
+            differences = self._counted[columns] - self._expected_counts(columns, rows)
+            misfits = measure_misfit(alike, differences, self.columns.resolutions)
+            for one, misfit in zip(alike, misfits, strict=True):
+                added = self.settings.penalty * MEAN_ERROR * scale * one.cells
+                added += chance * math.sqrt(one.cells)
+                gains.append(misfit - round(self.allowance.one * added))
+        return gains
+
+    def _expected_counts(self, columns: Columns, rows: Rows | None) -> Counts:
         """Return what the model has for counts of finest codes, as whole numbers."""
         found = self.columns
         shape = [found.resolutions[one].sizes[-1] for one in columns]
@@ -341,44 +320,6 @@ class _Rounds:
             codes = codes * size + rows[:, one]
         counts = np.bincount(codes, minlength=math.prod(shape)).reshape(shape)
         return np.rint(counts * (self.allowance.one * found.total / len(rows))).astype(np.int64)
-
-    def _choose_marginals(
-        self,
-        candidates: Sequence[Candidate],
-        scores: Floats,
-        spread: float,
-        rho: Fraction,
-        number: int,
-    ) -> list[Candidate]:
-        settings = self.settings
-        scale_of = [self.allowance.scale(rho / count) for count in settings.numbers]
-        places, reckoned = choose_candidates(
-            candidates,
-            scores,
-            spread=spread,
-            numbers=settings.numbers,
-            scale_of=scale_of,
-            penalty=settings.penalty,
-        )
-        if self.target is not None and number == 0:
-            most = reckoned + len(self.columns.resolutions)
-            forced = choose_target_pairs(
-                candidates,
-                scores,
-                target=self.target,
-                known={candidates[place].columns for place in places},
-                scale=self.allowance.scale(rho / most),
-                penalty=settings.penalty,
-            )
-            places = [*places[:1], *forced, *places[1:]]
-        return fit_into_tree(
-            (candidates[place] for place in places),
-            self.chosen,
-            self.columns.resolutions,
-            together=self._ruled_columns,
-            most_cells=int(settings.most_cells * (0.5 + 0.5 * (number + 1) / settings.rounds)),
-            most=max(settings.numbers),
-        )
 
     def _fit_model(self, iterations: int) -> SyntheticModel:
         found = self.columns

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.dp.mechanisms.choice import permute_and_flip
+from discreet.dp.mechanisms.choice import exponential_mechanism, permute_and_flip
 from discreet.dp.mechanisms.gaussian import gaussian_noisy_vector
 from discreet.dp.mechanisms.laplace import laplace_noisy_vector
 from discreet.dp.noise import Noise
@@ -22,9 +22,9 @@ _GRAIN = 2**48
 class SynthesisBudget:
     """An amount of rho that noisy looks at counts are paid from, one after the other.
 
-    Guarantee: what was returned is rho-zCDP in all, with `amount` as rho, for a unit that changes every vector of counts
-    by at most `sensitivity` in the L2 norm, where the later vectors may depend on the earlier results
-    (Bun & Steinke 2016, Lemma 2.3).
+    Guarantee: what was returned is rho-zCDP in all, with `amount` as rho, for a unit that changes every
+    vector of counts by at most `sensitivity` in the L2 norm and every gain of a choice by at most as much,
+    where later vectors and gains may depend on earlier results (Bun & Steinke 2016, Lemma 2.3).
 
     Args:
         amount: What may be spent.
@@ -58,32 +58,50 @@ class SynthesisBudget:
         """What can still be spent."""
         return self._amount - self._spent
 
-    def scale(self, price: Fraction, *, vectors: int = 1) -> float:
+    def scale(self, price: Fraction) -> float:
         """Return the standard error, in rows, of a count that costs `price`."""
-        return math.sqrt(vectors * self._sensitivity**2 / (2 * price)) / self.one
+        return math.sqrt(self._sensitivity**2 / (2 * price)) / self.one
 
-    def measure(
-        self, counts: Sequence[int] | NDArray[Any], price: Fraction, *, vectors: int = 1
-    ) -> NDArray[np.float64]:
+    def measure(self, counts: Sequence[int] | NDArray[Any], price: Fraction) -> NDArray[np.float64]:
         """Return counts, as numbers of rows, with noise that costs `price`.
 
         Args:
             counts: Whole numbers of counted units.
             price: The price, as a part of the amount.
-            vectors: Of how many parts `counts` consists that one unit changes by the sensitivity each.
 
         Raises:
             InvalidBudget: Less is left.
         """
         self._require(price)
-        noisy = self._add_noise(counts, price, vectors)
+        noisy = self._add_noise(counts, price)
         self._spent += price
         return np.asarray(noisy, float) / self.one
 
-    def _add_noise(
-        self, counts: Sequence[int] | NDArray[Any], price: Fraction, vectors: int
-    ) -> NDArray[Any]:
-        squared = Fraction(vectors * self._sensitivity**2)
+    def choose(self, gains: Sequence[int], price: Fraction) -> int:
+        """Return the place of a high gain, chosen for `price`.
+
+        Args:
+            gains: Whole numbers of counted units.
+            price: The price, as a part of the amount.
+
+        Raises:
+            InvalidBudget: Less is left.
+        """
+        self._require(price)
+        place = self._choose_place(gains, price)
+        self._spent += price
+        return place
+
+    def _choose_place(self, gains: Sequence[int], price: Fraction) -> int:
+        """Return a place by the exponential mechanism, which costs epsilon²/8 of rho (Dong, Durfee & Rogers 2020)."""
+        epsilon = Fraction(math.isqrt(int(8 * price * _GRAIN**2)), _GRAIN)
+        place, _ = exponential_mechanism(
+            gains, epsilon=epsilon, sensitivity=self._sensitivity, noise=self._noise
+        )
+        return place
+
+    def _add_noise(self, counts: Sequence[int] | NDArray[Any], price: Fraction) -> NDArray[Any]:
+        squared = Fraction(self._sensitivity**2)
         noisy, _ = gaussian_noisy_vector(
             counts, rho=price, squared_sensitivity=squared, noise=self._noise
         )
@@ -98,8 +116,8 @@ class PureSynthesisBudget(SynthesisBudget):
     """An amount of epsilon, without delta, that looks at counts and choices are paid from.
 
     Guarantee: what was returned is epsilon-DP in all, with `amount` as epsilon, for a unit that changes every vector of counts
-    by at most `sensitivity` in the L1 norm and every score of a choice by at most as much, where the
-    later vectors and scores may depend on the earlier results (Dwork & Roth 2014, theorem 3.16).
+    by at most `sensitivity` in the L1 norm and every gain of a choice by at most as much, where the
+    later vectors and gains may depend on the earlier results (Dwork & Roth 2014, theorem 3.16).
 
     >>> from fractions import Fraction
     >>> allowance = PureSynthesisBudget(Fraction(1), sensitivity=1)
@@ -109,28 +127,19 @@ class PureSynthesisBudget(SynthesisBudget):
 
     power = 1 / 2
 
-    def scale(self, price: Fraction, *, vectors: int = 1) -> float:
+    def scale(self, price: Fraction) -> float:
         """Return the standard error, in rows, of a count that costs `price`."""
-        return math.sqrt(2) * float(vectors * self._sensitivity / price) / self.one
+        return math.sqrt(2) * float(self._sensitivity / price) / self.one
 
-    def choose(self, scores: Sequence[int] | NDArray[Any], price: Fraction) -> int:
-        """Return the place of a high score, by permute-and-flip.
-
-        Raises:
-            InvalidBudget: Less is left.
-        """
-        self._require(price)
+    def _choose_place(self, gains: Sequence[int], price: Fraction) -> int:
         place, _ = permute_and_flip(
-            scores, epsilon=price, sensitivity=self._sensitivity, noise=self._noise
+            gains, epsilon=price, sensitivity=self._sensitivity, noise=self._noise
         )
-        self._spent += price
         return place
 
-    def _add_noise(
-        self, counts: Sequence[int] | NDArray[Any], price: Fraction, vectors: int
-    ) -> NDArray[Any]:
+    def _add_noise(self, counts: Sequence[int] | NDArray[Any], price: Fraction) -> NDArray[Any]:
         noisy, _ = laplace_noisy_vector(
-            counts, epsilon=price, sensitivity=vectors * self._sensitivity, noise=self._noise
+            counts, epsilon=price, sensitivity=self._sensitivity, noise=self._noise
         )
         return noisy
 
