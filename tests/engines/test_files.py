@@ -345,6 +345,15 @@ def test_a_damaged_catalog_is_refused_unless_the_policy_states_the_labels(tmp_pa
     assert cells(open_table(path, schema=schema))["sex"] == ["male", "female", None, "refused"]
 
 
+def test_blank_texts_beside_labels_are_no_drafted_value(tmp_path: Path) -> None:
+    frame = pd.DataFrame({"n": range(60), "ward": ["", "b", "a"] * 20})
+    labels = {"ward": {"b": "surgery", "a": "oncology"}}
+    pyreadstat.write_sav(frame, str(tmp_path / "t.sav"), variable_value_labels=labels)
+    drafted = parse_policy(draft_policy(tmp_path / "t.sav").to_yaml()).tables["t"].column("ward")
+    assert drafted is not None
+    assert drafted.values == ("surgery", "oncology")
+
+
 def test_two_codes_with_one_label_stay_apart(tmp_path: Path) -> None:
     frame = pd.DataFrame({"x": [1.0, 2.0, 3.0]})
     labels = {"x": {1.0: "other", 2.0: "other", 3.0: ""}}
