@@ -13,6 +13,7 @@ from sqlglot.errors import SqlglotError
 
 from discreet.errors import StatementFailed
 from discreet.sql import build
+from discreet.sql.search import is_place_in_list, match_cases
 from discreet.sql.walk import rewrite_tree
 
 # Where a text literal is the value of a column, so that its collation determines an order.
@@ -132,11 +133,31 @@ def _bind_relation(relation: exp.Table, pattern: str) -> exp.Expr:
 
 
 def byte_order(expression: exp.Expr) -> exp.Collate:
-    """Return a text compared by its bytes, whatever the locale of a PostgreSQL database."""
+    """Return a text compared by its bytes, whatever the collation of its column or database."""
     return exp.Collate(this=expression, expression=exp.to_identifier("C", quoted=True))
 
 
+def _for_duckdb(node: exp.Expr) -> exp.Expr:
+    if not is_place_in_list(node):
+        return node
+    # A cast to an enumeration looks texts up by their hash, tens of times quicker than comparisons.
+    value, *texts = node.expressions
+    listed = exp.DataType(this=exp.DataType.Type.ENUM, expressions=texts)
+    found = exp.TryCast(this=value, to=listed, safe=True)
+    return exp.cast(exp.Anonymous(this="ENUM_CODE", expressions=[found]), exp.DataType.Type.INT)
+
+
+def _search_list(node: exp.Expr) -> exp.Expr:
+    """Return the place of a text in a list, found by comparing bytes."""
+    value, *listed = node.expressions
+    texts = [one.name for one in listed]
+    order = sorted(range(len(texts)), key=lambda place: texts[place].encode())
+    return match_cases(value, [build.text(texts[place]) for place in order], order, exp.Null())
+
+
 def _for_postgres(node: exp.Expr) -> exp.Expr:
+    if is_place_in_list(node):
+        return _search_list(node)
     if isinstance(node, exp.IntDiv):
         # DIV() would turn whole numbers into numerics.
         return exp.Div(this=node.this.copy(), expression=node.expression.copy(), typed=True)
@@ -195,6 +216,8 @@ def _in_brackets(node: exp.Expr) -> exp.Expr:
 
 
 def _for_spark(node: exp.Expr) -> exp.Expr:
+    if is_place_in_list(node):
+        return _search_list(node)
     if isinstance(node, exp.Extract) and node.name.upper() == "DOW":
         # Spark's week starts with 1 on Sunday, that of the others with 0.
         day = exp.Anonymous(this="DAYOFWEEK", expressions=[node.expression.copy()])
@@ -207,10 +230,13 @@ def _for_spark(node: exp.Expr) -> exp.Expr:
         return exp.Case(ifs=[exp.If(this=small, true=cut)], default=node.this.copy())
     if isinstance(node, exp.TryCast):
         node.set("safe", True)  # otherwise sqlglot writes CAST, which fails in ANSI mode
+    if isinstance(node, exp.Collate) and node.expression.name == "C":
+        node.set("expression", exp.to_identifier("UTF8_BINARY"))
     return node
 
 
 _REWRITES: Mapping[str, Callable[[exp.Expr], exp.Expr]] = {
+    "duckdb": _for_duckdb,
     "postgres": _for_postgres,
     "spark": _for_spark,
 }

@@ -10,10 +10,12 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
+from sqlglot import exp
 
 from discreet.engines.engine import Column, Engine, Kind
 from discreet.errors import UndeclaredDomain
 from discreet.policy import parse_policy
+from discreet.registry import ENGINES
 from discreet.release.synthesize.domain import (
     CodedColumn,
     FoundDomain,
@@ -261,3 +263,65 @@ def test_a_table_domain_survives_its_content() -> None:
     domain = people()
 
     assert TableDomain.from_content(domain.to_content()) == domain
+
+
+AMOUNT = "{role: sensitive, bounds: [-5, 200000]}"
+SEEN = "{role: sensitive, bounds: [2020-01-01, 2020-12-31]}"
+# Values that only one engine has: type, text, the column's declaration and kind, and the code.
+ODD: dict[str, list[tuple[str, str, str, Kind, int]]] = {
+    "duckdb": [
+        ("HUGEINT", str(2**127 - 1), AMOUNT, Kind.INTEGER, 52),
+        ("HUGEINT", str(-(2**127)), AMOUNT, Kind.INTEGER, 0),
+        ("UHUGEINT", str(2**128 - 1), AMOUNT, Kind.INTEGER, 52),
+        ("UHUGEINT", "7", "{role: sensitive, values: [-1, 7]}", Kind.INTEGER, 1),
+        ("UTINYINT", "255", "{role: sensitive, values: [-1, 255]}", Kind.INTEGER, 1),
+        ("FLOAT", "0.1", "{role: sensitive, values: [0.1, 7]}", Kind.REAL, 0),
+        ("DECIMAL(38,10)", "9" * 28, AMOUNT, Kind.DECIMAL, 52),
+        ("TIMESTAMP_S", "290000-12-22", SEEN, Kind.TIMESTAMP, 365),
+        ("TIMESTAMP_NS", "-infinity", SEEN, Kind.TIMESTAMP, 0),
+        ("DATE", "infinity", SEEN, Kind.DATE, 365),
+        ("TIME", "24:00:00", "sensitive", Kind.TIME, 95),
+    ],
+    "postgres": [
+        ("DECIMAL", "1e4000", AMOUNT, Kind.DECIMAL, 52),
+        ("DECIMAL", "1e-4000", AMOUNT, Kind.DECIMAL, 2),
+        ("DECIMAL", "NaN", AMOUNT, Kind.DECIMAL, 53),
+        ("DECIMAL", "-Infinity", AMOUNT, Kind.DECIMAL, 0),
+        ("TIMESTAMPTZ", "infinity", SEEN, Kind.TIMESTAMP, 365),
+        ("TIMESTAMPTZ", "2020-01-01 01:30:00+01", SEEN, Kind.TIMESTAMP, 0),
+        ("DATE", "-infinity", SEEN, Kind.DATE, 0),
+        ("TIME", "24:00:00", "sensitive", Kind.TIME, 95),
+        ("CHAR(5)", "ab", "{role: sensitive, values: [ab, a]}", Kind.TEXT, 0),
+    ],
+}
+
+
+@pytest.mark.parametrize("any_engine", ["duckdb", pytest.param("postgresql", marks=pytest.mark.postgres)], indirect=True)  # fmt: skip
+def test_values_that_only_one_engine_has_do_no_harm(any_engine: Engine) -> None:
+    for type_name, text, written, kind, expected in ODD[any_engine.dialect]:
+        column = coded(written, kind, type_name)
+        wanted = exp.DataType.build(type_name, dialect=any_engine.dialect)
+        inner = exp.select(build.alias_as(exp.cast(build.text(text), wanted), "x"))
+        source = build.subquery(inner, "rows")
+
+        found = any_engine.run(
+            build.select(build.alias_as(column.code(build.column("x")), "c"), source=source)
+        )
+
+        assert found["c"].to_pylist() == [expected], (type_name, text, column.size)
+
+
+def test_a_text_of_a_column_with_a_collation_is_compared_by_its_bytes() -> None:
+    column = coded("{role: sensitive, values: [a, b]}", Kind.TEXT)
+    texts = exp.Collate(
+        this=exp.cast(build.text("A"), "TEXT"), expression=exp.to_identifier("NOCASE")
+    )
+    source = build.subquery(exp.select(build.alias_as(texts, "x")), "rows")
+    engine = ENGINES.get("duckdb").start("")
+
+    found = engine.run(
+        build.select(build.alias_as(column.code(build.column("x")), "c"), source=source)
+    )
+    engine.close()
+
+    assert found["c"].to_pylist() == [2]

@@ -22,11 +22,11 @@ from discreet.engines.engine import Kind
 from discreet.release.synthesize.cell_expressions import (
     comparable_cell,
     missing_condition,
-    search_cases,
     value_literal,
 )
 from discreet.release.synthesize.listed_values import number_of
 from discreet.sql import build
+from discreet.sql.search import search_cases
 
 Unit = Literal["whole", "real", "minute", "hour", "day", "month"]
 # Whole numbers up to so many have a code each; more, and real numbers, are put into about so many bins.

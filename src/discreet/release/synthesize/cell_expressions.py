@@ -6,12 +6,11 @@ Types of columns are schema, which is public; nothing here looks at a row.
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Sequence
 
 from sqlglot import exp
 
 from discreet.engines.engine import Kind
-from discreet.engines.render import TOTAL
+from discreet.engines.render import TOTAL, byte_order
 from discreet.sql import build
 
 _STAMP = exp.DataType.Type.TIMESTAMPNTZ
@@ -20,7 +19,6 @@ LARGEST, SMALLEST = 1e30, 1e-30
 # DuckDB cannot compare its widest numbers without a sign with any others.
 _UNSIGNED = "UHUGEINT"
 _WIDEST = 2**62
-_AT_A_TIME = 4  # values that are compared one by one
 
 
 def comparable_cell(cell: exp.Expr, kind: Kind, type_name: str = "") -> exp.Expr:
@@ -29,7 +27,7 @@ def comparable_cell(cell: exp.Expr, kind: Kind, type_name: str = "") -> exp.Expr
     Text is compared by its bytes, decimals as doubles, moments without zone (in UTC).
     """
     if kind in (Kind.TEXT, Kind.OTHER):
-        return exp.cast(cell.copy(), exp.DataType.Type.TEXT)
+        return byte_order(exp.cast(cell.copy(), exp.DataType.Type.TEXT))
     if kind is Kind.REAL:
         return exp.cast(cell.copy(), exp.DataType.Type.DOUBLE)
     if kind is Kind.DECIMAL:
@@ -66,41 +64,6 @@ def value_literal(value: object, kind: Kind) -> exp.Expr:
     if isinstance(value, dt.time):
         return exp.cast(build.text(value.isoformat()), exp.DataType.Type.TIME)
     return build.text(str(value))
-
-
-def search_cases(
-    value: exp.Expr, starts: Sequence[exp.Expr], results: Sequence[exp.Expr]
-) -> exp.Expr:
-    """Return the result whose range holds `value`: result i + 1 begins with start i. Found by halving."""
-    if not starts:
-        return results[0]
-    half = len(starts) // 2
-    below = exp.LT(this=value.copy(), expression=starts[half].copy())
-    return exp.Case(
-        ifs=[exp.If(this=below, true=search_cases(value, starts[:half], results[: half + 1]))],
-        default=search_cases(value, starts[half + 1 :], results[half + 1 :]),
-    )
-
-
-def match_cases(
-    value: exp.Expr, literals: Sequence[exp.Expr], codes: Sequence[int], default: int
-) -> exp.Expr:
-    """Return the code of the literal that `value` equals; literals stand in ascending order."""
-    groups = [range(i, min(i + _AT_A_TIME, len(codes))) for i in range(0, len(codes), _AT_A_TIME)]
-    leaves: list[exp.Expr] = [
-        exp.Case(
-            ifs=[
-                exp.If(
-                    this=exp.EQ(this=value.copy(), expression=literals[i].copy()),
-                    true=build.number(codes[i]),
-                )
-                for i in group
-            ],
-            default=build.number(default),
-        )
-        for group in groups
-    ]
-    return search_cases(value, [literals[group[0]] for group in groups[1:]], leaves)
 
 
 def _with_sign(tree: exp.Expr, *, is_negative: bool) -> exp.Expr:

@@ -55,18 +55,6 @@ class CodedColumn:
         """Whether neighboring codes are neighbors on a scale."""
         return self.coding.is_ordered
 
-    @property
-    def lookup(self) -> Any | None:
-        """A table of `value` and `code` that may be joined instead of `code`; None where it is no quicker.
-
-        Cells are joined as text by their bytes; those that find no value have the code `missing`.
-        """
-        return (
-            self.coding.lookup
-            if isinstance(self.coding, ListedValues) and not self.coding.has_other
-            else None
-        )
-
     def code(self, cell: exp.Expr) -> exp.Expr:
         """Return the code of a cell as a whole number; it is never NULL and never fails.
 

@@ -19,16 +19,16 @@ from discreet.arrow import ArrowArray, pc
 from discreet.engines.engine import Kind
 from discreet.release.synthesize.cell_expressions import (
     comparable_cell,
-    match_cases,
     missing_condition,
     value_literal,
 )
 from discreet.sql import build
+from discreet.sql.search import match_cases, place_in_list
 
 # What stands in a synthetic cell for a value that is not listed, where such values have a code.
 OTHER = "*"
-# From so many values on, joining a table of them is quicker than comparing each.
-_MANY = 256
+# From so many texts on, engines look them up in their own way.
+_MANY = 16
 _SINGLE = ("FLOAT", "FLOAT4", "REAL")  # types of four bytes, in which 0.1 is another number
 
 
@@ -108,33 +108,27 @@ class ListedValues:
                 for one, code in zip(self.values, literals, strict=True)
             ]
             return exp.Case(ifs=ifs, default=build.number(missing))
-        order = sorted(range(len(self.values)), key=self._sort_key)
-        rest = len(self.values) if self.has_other else missing
-        found = match_cases(
-            value,
-            [value_literal(self._as_stored(self.values[place]), self.kind) for place in order],
-            order,
-            rest,
-        )
+        rest = build.number(len(self.values) if self.has_other else missing)
+        found = self._find_place(value, rest)
         is_missing = missing_condition(value, self.kind)
         return exp.Case(ifs=[exp.If(this=is_missing, true=build.number(missing))], default=found)
 
+    def _find_place(self, value: exp.Expr, rest: exp.Expr) -> exp.Expr:
+        if self.kind in (Kind.TEXT, Kind.OTHER) and len(self.values) >= _MANY:
+            place = place_in_list(value.copy(), self.values)
+            return exp.Coalesce(this=place, expressions=[rest])
+        order = sorted(range(len(self.values)), key=self._sort_key)
+        literals = [value_literal(self._as_stored(self.values[one]), self.kind) for one in order]
+        return match_cases(value, literals, order, rest)
+
     def _sort_key(self, place: int) -> Any:
         value = self.values[place]
-        return value.encode("utf-8", "surrogatepass") if isinstance(value, str) else value
+        return value.encode() if isinstance(value, str) else value
 
     def _as_stored(self, value: Any) -> Any:
         """Return a value as a column of its type holds it."""
         is_single = self.kind is Kind.REAL and self.type_name.upper() in _SINGLE
         return float(np.float32(value)) if is_single else value
-
-    @property
-    def lookup(self) -> Any | None:
-        """The texts and their codes as a table of `value` and `code`; None where comparing is as quick."""
-        if self.kind is not Kind.TEXT or len(self.values) < _MANY:
-            return None
-        codes = pa.array(np.arange(len(self.values), dtype=np.int32))
-        return pa.table({"value": pa.array(self.values, pa.string()), "code": codes})
 
     def encode(self, values: ArrowArray, *, missing: int) -> NDArray[np.int32]:
         """Return the codes of values in Python, as `code` does on an engine."""
