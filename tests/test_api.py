@@ -23,11 +23,11 @@ from discreet.errors import RiskNotTolerated, WrongUsage
 # Functions that read a table of people, by the same options.
 READERS = (
     *("anonymize", "assess", "attack", "check", "collect", "deidentify", "draft_policy", "open"),
-    "reidentify",
+    *("explain_synthesis", "reidentify", "synthesize"),
 )
 FUNCTIONS = (
     *(*READERS, "budget", "estimate_reports", "load_policy", "open_table", "serve"),
-    *("show_progress", "write_report"),
+    *("sample", "show_progress", "write_report"),
 )
 CLASSES = (
     *("Answer", "Assessment", "CollectedReports", "Curator", "Policy", "Release", "RunningServer"),

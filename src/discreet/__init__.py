@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from discreet.api.reidentify import reidentify
     from discreet.api.report import write_report
     from discreet.api.serve import RunningServer, serve
+    from discreet.api.synthesize import explain_synthesis, sample, synthesize
     from discreet.engines.connect import open_table
     from discreet.measure.assess import assess
     from discreet.measure.assessment import Assessment
@@ -53,13 +54,16 @@ _HOMES = {
     "epsilon": "discreet.api.epsilon",
     "errors": "discreet.errors",
     "estimate_reports": "discreet.api.collect",
+    "explain_synthesis": "discreet.api.synthesize",
     "load_policy": "discreet.policy.load",
     "open": "discreet.answer.curator",
     "open_table": "discreet.engines.connect",
     "policy": "discreet.policy",
     "reidentify": "discreet.api.reidentify",
+    "sample": "discreet.api.synthesize",
     "serve": "discreet.api.serve",
     "show_progress": "discreet.api.progress",
+    "synthesize": "discreet.api.synthesize",
     "write_report": "discreet.api.report",
 }
 
@@ -90,13 +94,16 @@ __all__ = [
     "epsilon",
     "errors",
     "estimate_reports",
+    "explain_synthesis",
     "load_policy",
     "open",
     "open_table",
     "policy",
     "reidentify",
+    "sample",
     "serve",
     "show_progress",
+    "synthesize",
     "write_report",
 ]
 

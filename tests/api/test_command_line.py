@@ -31,7 +31,9 @@ FUNCTIONS: Mapping[str, Functions] = {
     "limits": (discreet.open, Curator.limits),
     "register": (discreet.open, Curator.register),
     "reidentify": (discreet.reidentify,),
+    "sample": (discreet.sample,),
     "serve": (serve,),
+    "synthesize": (discreet.synthesize,),
     **{f"epsilon {name.replace('_', '-')}": (getattr(epsilon, name),) for name in epsilon.__all__},
 }
 
@@ -62,6 +64,7 @@ OPTIONS_ONLY = {
     "collect": {"estimate": "Python has `estimate_reports`"},
     "deidentify": {"hash": "refused, with the reason"},
     "init": {"schema": "Python has `discreet.policy.policy_schema`"},
+    "synthesize": {"dry-run": "Python has `explain_synthesis`"},
 }
 
 # Keyword arguments without an option, and why.
@@ -75,6 +78,10 @@ ARGUMENTS_ONLY = {
     "ask": {"stop": "Ctrl-C stops a command"},
     "register": {"analyst": "nothing is spent", "ledger": "nothing is spent"},
     "serve": {"limits": "a setting in server.yaml"},
+    "synthesize": dict.fromkeys(
+        ("quasi", "sensitive", "identifiers", "unit", "rows_per_unit", "bounds", "values"),
+        "a frame has no policy file; a file has one",
+    ),
 }
 
 # Defaults that differ, and why.

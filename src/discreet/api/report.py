@@ -12,6 +12,7 @@ from discreet.measure.assessment import Assessment
 from discreet.release.deidentify.expert import Determination
 from discreet.release.deidentify.record import Deidentified
 from discreet.release.release import Release
+from discreet.release.synthesize.record import SyntheticRelease
 from discreet.writing import require_writable_path
 
 
@@ -20,6 +21,7 @@ def write_report(
     | Release
     | Deidentified
     | Determination
+    | SyntheticRelease
     | AttackReport
     | Finding
     | Sequence[Finding],
@@ -28,7 +30,7 @@ def write_report(
     """Write a page about a result, aggregates only: what `--report` writes on the command line.
 
     Args:
-        result: What `assess`, `check`, `anonymize` or `deidentify` returned, or findings of attacks.
+        result: What `assess`, `check`, `anonymize`, `deidentify` or `synthesize` returned, or findings of attacks.
         path: Where the page goes, such as `report.html`; a file that is there is replaced.
 
     Raises:
@@ -46,6 +48,7 @@ def write_report(
     from discreet.report.expert import write_expert_report
     from discreet.report.findings import write_findings_report
     from discreet.report.release import write_release_report
+    from discreet.report.synthetic import write_synthetic_report
 
     place = Path(path)
     require_writable_path(place)
@@ -58,11 +61,11 @@ def write_report(
             write_expert_report(result, place)
         case Deidentified():
             write_deidentified_report(result, place)
+        case SyntheticRelease():
+            write_synthetic_report(result, place)
         case AttackReport():
             write_findings_report(result.findings, place)
-        case Finding():
-            write_findings_report([result], place)
-        case [Finding(), *_]:
-            write_findings_report(result, place)
+        case Finding() | [Finding(), *_]:
+            write_findings_report([result] if isinstance(result, Finding) else result, place)
         case _:
             raise WrongUsage("There is no page for this result. Show it in a notebook instead.")

@@ -26,6 +26,8 @@ VERBS = {
     "check": "Check a table in CI: exit 3 unless the policy's criteria hold",
     "anonymize": "Publish rows that meet the criteria, with little loss",
     "deidentify": "Remove or replace what names people, by Safe Harbor or expert",
+    "synthesize": "Write a table that anybody may have, under differential privacy",
+    "sample": "Draw more rows from a synthetic table's model, free",
     "reidentify": "Undo pseudonyms, as the holder of their key",
     "ask": "Answer a question in SQL under differential privacy",
     "explain": "Show what a question costs and how exact its answer is",
@@ -44,7 +46,10 @@ VERBS = {
 }
 
 # What these verbs write is for other people; what all others write is for their owner only.
-PUBLISHING = ("assess", "check", "anonymize", "deidentify", "epsilon", "attack", "collect")
+PUBLISHING = (
+    *("assess", "check", "anonymize", "deidentify", "synthesize", "sample", "epsilon", "attack"),
+    "collect",
+)
 
 READER_LEFT = 128 + signal.SIGPIPE  # as the shell reports it for every program
 

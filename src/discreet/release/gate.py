@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import PurePath
 
@@ -98,13 +98,14 @@ class Gate:
         tolerance: Mapping[str, float],
         open_points: tuple[str, ...] = (),
         not_tried: tuple[str, ...] = (),
+        judged_by: Callable[[Finding, Mapping[str, float]], Finding] = judge,
     ) -> GateResult:
         """Hold findings against a tolerance, by attack; `open_points` are what is not decided yet.
 
         Raises:
             RiskNotTolerated: A finding exceeds it, or a point is open, and the risk was not accepted.
         """
-        judged = worst_first([judge(found, tolerance) for found in findings])
+        judged = worst_first([judged_by(found, tolerance) for found in findings])
         beyond = [found for found in judged if found.exceeds]
         is_beyond = bool(beyond or open_points)
         if is_beyond and self.refuses and self.accepted is None:

@@ -62,7 +62,8 @@ class Manifest:
     sha256: str | None
 
 
-def _program_version() -> str:
+def program_version() -> str:
+    """Return the name and the version of the program."""
     return f"discreet {version('discreet')}"
 
 
@@ -83,7 +84,7 @@ def write_manifest(
 ) -> dict[str, Any]:
     """Write what was done and what it proves, and return it as plain data."""
     content = manifest_content(release, arguments=arguments, made=made)
-    _write_json(path, content)
+    write_json(path, content)
     return content
 
 
@@ -92,12 +93,12 @@ def manifest_content(
 ) -> dict[str, Any]:
     """Return the manifest: nothing that depends on more than the published rows."""
     return {
-        "program": _program_version(),
+        "program": program_version(),
         "format": FORMAT,
         "made": made,
         "arguments": dict(arguments),
         "policy": to_plain_data(
-            policy_value(Policy({release.policy.name: _public_policy(release.policy)}))
+            policy_value(Policy({release.policy.name: public_policy(release.policy)}))
         ),
         # The reason as it was given: whether it was needed depends on the source.
         "release": {**public_manifest(release), "accepted_risk": arguments.get("accept_risk")},
@@ -124,7 +125,7 @@ def write_deidentification_manifest(
     place = deidentification_manifest_path(target)
     if place is not None:
         public = public_deidentification(found)
-        _write_json(place, {"program": _program_version(), **public, "accepted_risk": accepted})
+        write_json(place, {"program": program_version(), **public, "accepted_risk": accepted})
 
 
 def public_deidentification(found: Result) -> dict[str, Any]:
@@ -155,7 +156,8 @@ def _public_column(column: Mapping[str, Any]) -> dict[str, Any]:
     return {**found, "reason": SAFE_HARBOR[letter] if letter else None}
 
 
-def _write_json(path: Path, content: Mapping[str, Any]) -> None:
+def write_json(path: Path, content: Mapping[str, Any]) -> None:
+    """Write plain data to a file, whole or not at all."""
     write_atomically(path, json.dumps(content, indent=2, ensure_ascii=False) + "\n")
 
 
@@ -199,7 +201,7 @@ def _public_step(step: dict[str, Any]) -> dict[str, Any]:
     return step if name == "pram" else {key: step[key] for key in (name, "promise")}
 
 
-def _public_policy(policy: model.TablePolicy) -> model.TablePolicy:
+def public_policy(policy: model.TablePolicy) -> model.TablePolicy:
     """Return what a reader needs of the policy: roles, what labels mean, and what was demanded.
 
     Bounds and lists of values may have been drafted from the data, and what answers may reveal has no
@@ -271,7 +273,7 @@ def _amend_record(
     record: RegistryRecord, found: Result, files: Sequence[Path], **more: Any
 ) -> None:
     record.amend(
-        program=_program_version(),
+        program=program_version(),
         files={str(path): record.keyed_digest(path) for path in files},
         release=found.to_dict(),
         **more,

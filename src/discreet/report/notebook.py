@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from discreet.release.deidentify.expert import Determination
     from discreet.release.deidentify.record import Deidentified
     from discreet.release.release import Release
+    from discreet.release.synthesize.record import SyntheticRelease
     from discreet.release.weighted_release import WeightedRelease
 
 CLASS_SIZES = ((1, 1), (2, 4), (5, 9), (10, 49), (50, None))  # the sizes of one bar
@@ -273,6 +274,36 @@ def _deidentified_card(found: Deidentified) -> Card:
         tables=[TextTable("Columns", rows, header=header), _findings_table(found.findings)],
         charts=[Chart("Cells that were changed or removed", changed)],
         cautions=(*found.warnings, *found.cautions),
+    )
+
+
+def _synthetic_card(found: SyntheticRelease) -> Card:
+    facts = [
+        ("Rows", f"{found.rows:,}"),
+        ("Method", found.method),
+        ("Protected unit", found.unit),
+        ("Spent", format_amounts(found.spent["epsilon"], found.spent["delta"])),
+        ("Left", format_amounts(found.remaining["epsilon"], found.remaining["delta"])),
+    ]
+    columns = [
+        (
+            one.column,
+            one.made,
+            "–" if one.codes is None else f"{one.codes:,}",
+            "–" if one.standard_error is None else format_short(float(f"{one.standard_error:.2g}")),
+        )
+        for one in found.columns
+    ]
+    measured = [(" × ".join(one.columns), f"{one.cells:,}") for one in found.marginals]
+    return Card(
+        found.verdict,
+        tables=[
+            TextTable("Synthetic table", facts),
+            TextTable("Columns", columns, header=("Column", "Made", "Values", "± of a count")),
+            TextTable("Relations that were measured", measured, header=("Columns", "Cells")),
+            _findings_table(found.findings),
+        ],
+        cautions=found.cautions,
     )
 
 
@@ -570,4 +601,5 @@ _CARDS: dict[str, Callable[[Any], Card]] = {
     "Release": _release_card,
     "ResponseEstimate": _estimate_card,
     "Spending": _spending_card,
+    "SyntheticRelease": _synthetic_card,
 }

@@ -73,8 +73,8 @@ def find_closest_people(
         target=trial.label,
         verdict=(
             f"{right:,} of {format_count(len(people), 'person', 'people')} of the source lie so near to a "
-            f"synthetic record that an adversary says they are in it; so do {format_percent(control.share)} of "
-            "people who are not."
+            f"synthetic record that an adversary says they are in it; so do {format_percent(control.share)} "
+            f"{trial.control_words}."
         ),
         targets=len(people),
         exposed=right,
@@ -130,22 +130,23 @@ def _measure(
 ) -> _Distances:
     others = draw(trial.control, 2 * guesses, rng)
     half = len(others) // 2
-    targets = Records(np.hstack([trial.source.values[:, people], trial.control.values[:, others]]))
-    distances = find_nearest(targets, trial.synthetic, trial.features).distances[:, 0]
-    many = len(people)
-    return _Distances(distances[:many], distances[many + half :], distances[many : many + half])
+    of_people = find_nearest(trial.source.take(people), trial.synthetic, trial.features)
+    of_others = find_nearest(trial.control.take(others), trial.elsewhere.synthetic, trial.features)
+    distances = of_others.distances[:, 0]
+    return _Distances(of_people.distances[:, 0], distances[half:], distances[:half])
 
 
 def _count_copies(trial: SyntheticTrial) -> dict[str, int]:
-    """Return how many rows of the source, and of the control group, are in the synthetic table."""
-    tables = (trial.synthetic, trial.source, trial.control)
-    keys = row_keys(np.hstack([records.values for records in tables]))
-    first, second = len(trial.synthetic), len(trial.synthetic) + len(trial.source)
-    published = keys[:first]
+    """Return how many rows of the source, and of the control group, are in their synthetic table."""
     return {
-        "copies": int(np.sum(np.isin(keys[first:second], published))),
-        "copies_of_control": int(np.sum(np.isin(keys[second:], published))),
+        "copies": _count_equal_rows(trial.source, trial.synthetic),
+        "copies_of_control": _count_equal_rows(trial.control, trial.elsewhere.synthetic),
     }
+
+
+def _count_equal_rows(people: Records, published: Records) -> int:
+    keys = row_keys(np.hstack([published.values, people.values]))
+    return int(np.sum(np.isin(keys[len(published) :], keys[: len(published)])))
 
 
 def _membership_certainty(rate: float, control: float) -> float | None:

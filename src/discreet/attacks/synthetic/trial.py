@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -81,7 +81,8 @@ class SyntheticTrial:
 
     The same value has the same number in all three tables. `control` holds people of the same
     population who had no part in making the synthetic table: what an attack learns about them, it
-    learned about the population, and that is no breach.
+    learned about the population, and that is no breach. With `without`, the control group is sought in
+    that table instead, such as other rows of the same model.
     """
 
     features: tuple[Feature, ...]
@@ -89,6 +90,19 @@ class SyntheticTrial:
     source: Records
     control: Records
     label: str
+    without: Records | None = None
+
+    @property
+    def elsewhere(self) -> SyntheticTrial:
+        """The trial in which the control group is attacked."""
+        return self if self.without is None else replace(self, synthetic=self.without)
+
+    @property
+    def control_words(self) -> str:
+        """What the control is, after "so it does for 5 %": people, or a table."""
+        if self.without is None:
+            return "of people who are not in the source"
+        return "with other rows of the same model"
 
     def positions(self, names: Sequence[str]) -> list[int]:
         """Return where the named features are.

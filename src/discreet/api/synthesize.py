@@ -1,0 +1,614 @@
+"""`discreet.synthesize`: a table that anybody may have, made of noisy counts; `discreet.sample`: more of its rows."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+from discreet.answer.catalog import CatalogTable
+from discreet.answer.curator import Curator, open_curator
+from discreet.answer.mechanism import (
+    MechanismResult,
+    MechanismTerms,
+    find_protected_table,
+    mechanism_terms,
+    release_mechanism,
+)
+from discreet.answer.tables import FRAME_NAME
+from discreet.answer.wording import format_amounts
+from discreet.api.publication import choose_manifest_path, current_time, open_registry
+from discreet.dp.accounting.exact import ExactNumber, to_fraction
+from discreet.engines.connect import opened_table
+from discreet.errors import RiskNotTolerated, UnknownColumn, WrongUsage, did_you_mean
+from discreet.formatting import join_names
+from discreet.policy.load import load_policy
+from discreet.policy.model import ColumnPolicy, ColumnRole, Policy, TablePolicy
+from discreet.policy.undecided import find_unsure
+from discreet.progress import Progress, follow_phases
+from discreet.release.gate import Gate, GateResult
+from discreet.release.output.target import Target
+from discreet.release.registry import Registry, registry_of_table
+from discreet.release.synthesize.domain import table_domain
+from discreet.release.synthesize.gate import (
+    Codes,
+    RowCounter,
+    SyntheticCandidate,
+    attack_synthetic,
+    limit_rows,
+)
+from discreet.release.synthesize.model_file import SavedModel, read_model
+from discreet.release.synthesize.publish import (
+    keep_synthetic_record,
+    synthetic_manifest,
+    write_synthetic_manifest,
+    write_synthetic_rows,
+)
+from discreet.release.synthesize.record import (
+    ColumnSynthesis,
+    MeasuredMarginal,
+    SynthesisExplanation,
+    SyntheticRelease,
+    SyntheticSample,
+)
+from discreet.release.synthesize.request import DEFAULT_DELTA, SynthesisRequest, require_method
+from discreet.release.write import parse_target
+from discreet.writing import require_writable_path, write_atomically
+
+SynthesisMethod = Literal["full", "fast", "pure"]
+_GATE = 1  # the stream of chance that attacks take, apart from that of rows
+
+
+def synthesize(  # noqa: PLR0913 -- the options of the command
+    source: object,
+    policy: Policy | str | Path | None = None,
+    *,
+    epsilon: ExactNumber = 1,
+    delta: ExactNumber | None = None,
+    method: SynthesisMethod = "full",
+    target: str | None = None,
+    rows: int | None = None,
+    quasi: Sequence[str] | None = None,
+    sensitive: Sequence[str] | None = None,
+    identifiers: Sequence[str] | None = None,
+    unit: str | None = None,
+    rows_per_unit: int | None = None,
+    bounds: Mapping[str, tuple[float, float]] | None = None,
+    values: Mapping[str, Sequence[object]] | None = None,
+    leave_out: Sequence[str] | None = None,
+    output: str | Path | None = None,
+    model: str | Path | None = None,
+    accept_risk: str | None = None,
+    force: bool = False,
+    ledger: str | Path | None = None,
+    analyst: str | None = None,
+    table: str | None = None,
+    delimiter: str | None = None,
+    encoding: str | None = None,
+    memory: str | None = None,
+    progress: Callable[[str, int, int], None] | None = None,
+) -> SyntheticRelease:
+    """Return a synthetic table that anybody may have, and charge it to the ledger.
+
+    Counts of single columns and of groups of columns get noise, the table of greatest entropy is fitted
+    to them, and rows are drawn from it. The domain comes from the policy, never from the data. The table
+    is attacked before it is handed out. The same request on the same data gives the same table, free.
+
+    Args:
+        source: A path, a URL, or a frame: pandas, polars, pyarrow, a DuckDB relation, Spark.
+        policy: A policy or the path of its file; what is given here is added to it.
+        epsilon: What the table costs.
+        delta: The chance that Gaussian noise does not cover; by default 1e-9, and 0 for `pure`.
+        method: `full`, `fast` (about a fifth of the time), or `pure` (epsilon without delta).
+        target: The column that a classifier is to predict: its relations are measured in any case.
+        rows: How many rows; by default the noisy number of rows of the source.
+        quasi: The columns outsiders may know.
+        sensitive: The columns outsiders must not learn; attacks try to guess them.
+        identifiers: The columns that name people: they get values that are made up.
+        unit: The column that says whose rows they are; by default each row is a person.
+        rows_per_unit: How many rows of a unit count; the others are left out by chance.
+        bounds: Public bounds of numbers, such as `{"age": (0, 110)}`.
+        values: Public values of categories, such as `{"sex": ["f", "m"]}`.
+        leave_out: Columns that the table is not to have, besides those that the policy leaves out.
+        output: Where rows go, with a manifest beside them; without it they stay in memory.
+        model: Where the model goes, a JSON file: `discreet.sample` draws more rows from it.
+        accept_risk: Why it is published even if attacks learn more than the policy tolerates.
+        force: Replace what is at `output` and `model`.
+        ledger: A file or a `postgresql://` URL; `DISCREET_LEDGER`, the user's file, or memory for a frame.
+        analyst: The analyst's name, if the policy has budgets of analysts.
+        table: The table's name in the policy or in the database.
+        delimiter: What separates the columns of a CSV file.
+        encoding: The encoding of a CSV file.
+        memory: How much memory the engine may use, such as `4GB`.
+        progress: Called with a phase's name, what is done and what there is to do.
+
+    Raises:
+        UndeclaredDomain: A column has neither values nor bounds; the message names all of them.
+        BudgetExceeded: Too little is left; nothing was spent.
+        RiskNotTolerated: Attacks on the table learn more than is tolerated; it was paid for and not
+            published.
+
+    >>> import pyarrow
+    >>> people = pyarrow.table({"age": [30, 40, 50, 60] * 100, "sex": ["f", "m"] * 200})
+    >>> made = synthesize(people, bounds={"age": (0, 110)}, values={"sex": ["f", "m"]}, method="fast")
+    >>> made.frame.column_names, made.spent["epsilon"]
+    (['age', 'sex'], 1.0)
+    >>> sample(made.model, rows=3).num_rows
+    3
+    """
+    given = dict(locals())
+    places = _choose_places(output, model, force=force)
+    if rows is not None:
+        _require_rows(rows)
+    made = current_time()
+    with (
+        follow_phases(progress, first="opening") as step,
+        _open_synthesis(source, policy, _pick_options(given)) as opened,
+    ):
+        registry = open_registry(
+            source, policy=policy, table=table, made=made, remembers=output is not None
+        )
+        known = registry_of_table(registry, opened.policy.name, opened.policy)
+        paid = opened.pay(step)
+        return opened.publish(paid, places, known, rows=rows, accepted=accept_risk, step=step)
+
+
+def explain_synthesis(  # noqa: PLR0913 -- the options of the command
+    source: object,
+    policy: Policy | str | Path | None = None,
+    *,
+    epsilon: ExactNumber = 1,
+    delta: ExactNumber | None = None,
+    method: SynthesisMethod = "full",
+    target: str | None = None,
+    quasi: Sequence[str] | None = None,
+    sensitive: Sequence[str] | None = None,
+    identifiers: Sequence[str] | None = None,
+    unit: str | None = None,
+    rows_per_unit: int | None = None,
+    bounds: Mapping[str, tuple[float, float]] | None = None,
+    values: Mapping[str, Sequence[object]] | None = None,
+    leave_out: Sequence[str] | None = None,
+    ledger: str | Path | None = None,
+    analyst: str | None = None,
+    table: str | None = None,
+    delimiter: str | None = None,
+    encoding: str | None = None,
+    memory: str | None = None,
+) -> SynthesisExplanation:
+    """Return what `synthesize` with the same options would cost and measure; nothing is read or spent.
+
+    Args:
+        source: A path, a URL, or a frame: pandas, polars, pyarrow, a DuckDB relation, Spark.
+        policy: A policy or the path of its file; what is given here is added to it.
+        epsilon: What the table costs.
+        delta: The chance that Gaussian noise does not cover; by default 1e-9, and 0 for `pure`.
+        method: `full`, `fast` or `pure`.
+        target: The column that a classifier is to predict.
+        quasi: The columns outsiders may know.
+        sensitive: The columns outsiders must not learn.
+        identifiers: The columns that name people.
+        unit: The column that says whose rows they are; by default each row is a person.
+        rows_per_unit: How many rows of a unit count.
+        bounds: Public bounds of numbers.
+        values: Public values of categories.
+        leave_out: Columns that the table is not to have.
+        ledger: A file or a `postgresql://` URL; `DISCREET_LEDGER`, the user's file, or memory for a frame.
+        analyst: The analyst's name, if the policy has budgets of analysts.
+        table: The table's name in the policy or in the database.
+        delimiter: What separates the columns of a CSV file.
+        encoding: The encoding of a CSV file.
+        memory: How much memory the engine may use, such as `4GB`.
+
+    >>> import pyarrow
+    >>> people = pyarrow.table({"sex": ["f", "m"] * 200})
+    >>> found = explain_synthesis(people, values={"sex": ["f", "m"]}, epsilon=1)
+    >>> found.epsilon, round(found.columns[0].standard_error, 1)
+    (1.0, 5.8)
+    """
+    given = dict(locals())
+    with _open_synthesis(source, policy, _pick_options(given)) as opened:
+        return opened.explain()
+
+
+def sample(
+    model: SavedModel | str | Path,
+    *,
+    rows: int,
+    seed: int | None = None,
+    output: str | Path | None = None,
+    force: bool = False,
+) -> SyntheticSample:
+    """Return more rows of a model: they follow from what was paid for, and cost nothing.
+
+    Args:
+        model: A model, or the path of its file.
+        rows: How many rows.
+        seed: The same seed gives the same rows; without it they are new each time.
+        output: Also write them to this file.
+        force: Replace what is at `output`.
+
+    >>> import pyarrow
+    >>> people = pyarrow.table({"sex": ["f", "m"] * 200})
+    >>> made = synthesize(people, values={"sex": ["f", "m"]}, method="fast")
+    >>> sample(made.model, rows=1000).frame.num_rows
+    1000
+    """
+    _require_rows(rows)
+    target = None if output is None else parse_target(output, force=force)
+    known = model if isinstance(model, SavedModel) else read_model(Path(model))
+    drawn = known.sample(rows, np.random.default_rng(seed))
+    written = None if target is None else write_synthetic_rows(drawn, target)
+    return SyntheticSample(rows, written, drawn)
+
+
+@dataclass(frozen=True)
+class _OutputPlaces:
+    """Where rows, manifest and model go; None where they stay in memory."""
+
+    rows: Target | None
+    manifest: Path | None
+    model: Path | None
+
+
+def _choose_places(output: str | Path | None, model: str | Path | None, *, force: bool) -> _OutputPlaces:
+    target = None if output is None else parse_target(output, force=force)
+    manifest = None if output is None else choose_manifest_path(output, manifest=None, force=force)
+    if manifest is not None:
+        require_writable_path(manifest, may_exist=force)
+    if model is not None:
+        require_writable_path(Path(model), may_exist=force)
+    return _OutputPlaces(target, manifest, None if model is None else Path(model))
+
+
+def _require_rows(rows: int) -> None:
+    if rows < 1:
+        raise WrongUsage(f"A table of {rows} rows cannot be drawn. Ask for 1 or more.")
+
+
+_DECLARATIONS = ("quasi", "sensitive", "identifiers", "unit", "rows_per_unit", "bounds", "values")
+_READING = ("ledger", "analyst", "table", "delimiter", "encoding", "memory")
+_ASKED = ("epsilon", "delta", "method", "target", "leave_out")
+
+
+def _pick_options(given: Mapping[str, Any]) -> dict[str, Any]:
+    known = (*_DECLARATIONS, *_READING, *_ASKED)
+    return {name: value for name, value in given.items() if name in known}
+
+
+@contextmanager
+def _open_synthesis(
+    source: object, policy: Policy | str | Path | None, given: Mapping[str, Any]
+) -> Generator[_Synthesis]:
+    """Open the source with its policy; all that can be refused without data is refused here."""
+    method = require_method(given["method"])
+    loaded = load_policy(policy) if isinstance(policy, (str, Path)) else policy
+    declared = _declare_columns(source, loaded, given)
+    reading: dict[str, Any] = {name: given.get(name) for name in _READING}
+    with open_curator(source, declared, **reading) as curator:
+        held = find_protected_table(curator.catalog, given.get("table"))
+        asked = _leave_out(held, given.get("leave_out") or ())
+        delta = given.get("delta")
+        if delta is None:
+            delta = 0 if method == "pure" else DEFAULT_DELTA
+        request = SynthesisRequest(
+            table_domain(asked, held.planned_columns),
+            method,
+            to_fraction(given["epsilon"]),
+            to_fraction(delta),
+            given.get("target"),
+        )
+        if not request.domain.columns:
+            raise WrongUsage(
+                f"No column of '{held.name}' is left to synthesize. Declare `values` or `bounds` of some."
+            )
+        yield _Synthesis(source, curator, held, asked, request)
+
+
+@dataclass(frozen=True)
+class _Synthesis:
+    """A table that is to be synthesized: its curator, its policy, and what is asked for."""
+
+    source: object
+    curator: Curator
+    held: CatalogTable
+    policy: TablePolicy
+    request: SynthesisRequest
+
+    @property
+    def _codes(self) -> list[Any]:
+        return [(one.name, one.code, one.size) for one in self.request.domain.columns]
+
+    @property
+    def terms(self) -> MechanismTerms:
+        """What it would be charged to, and how many rows of a unit count."""
+        return mechanism_terms(self.curator, self.held.name, self._codes)
+
+    @property
+    def unit_words(self) -> str:
+        """Whose rows are protected together."""
+        unit, period = self.policy.unit, self.policy.unit_period
+        if unit is None:
+            return "row"
+        return unit if period is None else f"{unit} in one {period.period} of {period.column}"
+
+    @property
+    def _privacy(self) -> dict[str, Any]:
+        request = self.request
+        return {
+            "epsilon": str(request.epsilon),
+            "delta": str(request.delta),
+            "unit": self.unit_words,
+            "method": request.method,
+        }
+
+    def explain(self) -> SynthesisExplanation:
+        """Return price and expected errors; no row is read."""
+        terms, request = self.terms, self.request
+        errors = request.expected_errors(sensitivity=terms.rows_per_unit, one=1)
+        columns = self._describe_columns(dict(enumerate(errors)))
+        most = sum(max(request.settings.numbers) for _ in range(request.settings.rounds))
+        names = [one.column for one in columns if one.codes is not None]
+        return SynthesisExplanation(
+            source=self.held.table.label,
+            table=self.held.name,
+            verdict=(
+                f"A synthetic table of {join_names(names)} would cost {_format_price(request)}. Nothing was "
+                "read or spent."
+            ),
+            method=request.method,
+            epsilon=float(request.epsilon),
+            delta=float(request.delta),
+            rho=_float_rho(request),
+            unit=self.unit_words,
+            rows_per_unit=terms.rows_per_unit,
+            target=request.target,
+            columns=columns,
+            marginals_at_most=0 if len(names) < 2 else most,
+            remaining=terms.remaining,
+            cautions=terms.cautions,
+        )
+
+    def pay(self, step: Progress) -> MechanismResult:
+        """Charge the request, and return its model: the same one whenever the same is asked for."""
+        points = find_unsure(self.policy, among=self.request.domain.order)
+        if points:
+            raise RiskNotTolerated(f"Nothing was read or spent. {points[0]}", findings=())
+        step("measuring", 0, 1)
+        request = self.request
+
+        def fit(counter: Any) -> bytes:
+            seed = secrets.randbits(63)
+            fitted = request.fit(counter, seed=seed)
+            return SavedModel(request.domain, fitted, seed, self._privacy).to_bytes()
+
+        return release_mechanism(
+            self.curator,
+            self.held.name,
+            self._codes,
+            price=request.price,
+            request=request.key(),
+            question=f"synthesize {self.held.name} ({request.method})",
+            mechanism=fit,
+        )
+
+    def publish(
+        self,
+        paid: MechanismResult,
+        places: _OutputPlaces,
+        registry: Registry,
+        *,
+        rows: int | None,
+        accepted: str | None,
+        step: Progress,
+    ) -> SyntheticRelease:
+        """Draw rows, attack them, and write what passes; all of it follows from what was paid for."""
+        saved = SavedModel.from_bytes(paid.content)
+        step("drawing", 0, 1)
+        wanted = rows or max(1, round(saved.model.columns.total))
+        codes, drawn = saved.draw(wanted, np.random.default_rng(saved.seed))
+        place = None if places.rows is None else places.rows.place
+        with registry.begin_release(place) as pending:
+            gate = Gate(self.policy, pending.earlier, accepted)
+            passed = self._attack_rows(saved, codes, gate, step)
+            found = self._describe_release(paid, saved, passed, rows=wanted)
+            found = replace(found, _rows=drawn, _given=self.source)
+            if places.rows is not None:
+                written = write_synthetic_rows(drawn, places.rows, pending, progress=step)
+                found = replace(found, output=written)
+            if places.model is not None:
+                write_atomically(places.model, saved.to_bytes().decode())
+                found = replace(found, model_path=str(places.model))
+            found = keep_synthetic_record(found, pending)
+            content = synthetic_manifest(
+                found, self.policy, made=registry.made or current_time(), accepted=accepted
+            )
+            return write_synthetic_manifest(places.manifest, found, content)
+
+    def _attack_rows(self, saved: SavedModel, codes: Codes, gate: Gate, step: Progress) -> GateResult:
+        """Attack the rows; who is attacked follows from the model's seed, so that a second try finds the same."""
+        request, most = self.request, self.terms.rows_per_unit
+        chance = np.random.default_rng([saved.seed, _GATE])
+
+        def make_table(rows: Codes, units: Any) -> Codes:
+            kept = limit_rows(units, most, chance)
+            counter = RowCounter(rows[kept], request.sizes, sensitivity=most)
+            fitted = request.fit(counter, seed=int(chance.integers(2**62)))
+            return fitted.sample(max(1, round(fitted.columns.total)), chance)
+
+        candidate = SyntheticCandidate(
+            request.domain,
+            codes,
+            self.held.table,
+            self.policy.unit,
+            lambda rows: saved.model.sample(rows, chance),
+            make_table,
+            self.held.name,
+        )
+        return attack_synthetic(candidate, gate, chance, progress=step)
+
+    def _describe_release(
+        self, paid: MechanismResult, saved: SavedModel, passed: GateResult, *, rows: int
+    ) -> SyntheticRelease:
+        request, fitted = self.request, saved.model
+        errors = dict(zip(fitted.rules.places, fitted.columns.scales, strict=True))
+        described = self._describe_columns(errors)
+        names = [one.name for one in request.domain.columns]
+        marginals = tuple(
+            MeasuredMarginal(tuple(names[place] for place in places), one.cells, scale)
+            for places, one, scale in zip(
+                fitted.measured_columns, fitted.chosen, fitted.scales, strict=True
+            )
+        )
+        return SyntheticRelease(
+            rows=rows,
+            source=self.held.table.label,
+            table=self.held.name,
+            verdict=(
+                f"{rows:,} synthetic rows of '{self.held.name}', which anybody may have: "
+                f"{_format_price(request)} for each {self.unit_words}."
+            ),
+            method=request.method,
+            epsilon=float(request.epsilon),
+            delta=float(request.delta),
+            rho=_float_rho(request),
+            unit=self.unit_words,
+            rows_per_unit=self.terms.rows_per_unit,
+            target=request.target,
+            total=fitted.columns.total,
+            columns=described,
+            marginals=marginals,
+            spent=paid.spent,
+            remaining=paid.remaining,
+            cached=paid.cached,
+            findings=passed.findings,
+            accepted_risk=passed.accepted,
+            not_tried=passed.not_tried,
+            cautions=(*paid.cautions, *passed.cautions),
+            _model=saved,
+        )
+
+    def _describe_columns(self, errors: Mapping[int, float]) -> tuple[ColumnSynthesis, ...]:
+        """Return how each column is made; one that follows from others has no error of its own."""
+        domain = self.request.domain
+        coded = {
+            one.name: ColumnSynthesis(
+                one.name,
+                "synthesized" if place in errors else "derived by a rule",
+                one.size,
+                errors.get(place),
+            )
+            for place, one in enumerate(domain.columns)
+        }
+        made_up = {
+            one.name: ColumnSynthesis(one.name, f"made up ({one.form})", None, None)
+            for one in domain.surrogates
+        }
+        return tuple({**coded, **made_up}[name] for name in domain.order)
+
+
+def _float_rho(request: SynthesisRequest) -> float | None:
+    rho = request.price.rho
+    return None if rho is None else float(rho)
+
+
+def _format_price(request: SynthesisRequest) -> str:
+    return format_amounts(float(request.epsilon), float(request.delta))
+
+
+def _leave_out(held: CatalogTable, names: Sequence[str]) -> TablePolicy:
+    """Return the table's policy without the columns that the call leaves out, too."""
+    policy = held.policy
+    if policy is None:
+        raise WrongUsage(
+            "A synthetic table needs to know which values are possible. Write a policy with `discreet init`, "
+            "or declare columns: bounds={'age': (0, 110)}, values={'sex': ['f', 'm']}."
+        )
+    known = [column.name for column in held.planned_columns]
+    for name in names:
+        if name not in known:
+            raise UnknownColumn(f"Column '{name}' is not in the table.{did_you_mean(name, known)}")
+    left = tuple(dict.fromkeys((*policy.release.leave_out, *names)))
+    return replace(policy, release=replace(policy.release, leave_out=left))
+
+
+def _declare_columns(source: object, policy: Policy | None, given: Mapping[str, Any]) -> Policy | None:
+    """Return the policy with what the call declares of columns; a frame may have no other one."""
+    stated: dict[str, Any] = {
+        name: given[name] for name in _DECLARATIONS if given.get(name) is not None
+    }
+    if not stated:
+        return policy
+    with opened_table(source, table=given.get("table") if policy is None else None) as opened:
+        names = [column.name for column in opened.columns]
+    known = _choose_policy(policy, given.get("table"))
+    named = [*stated.get("bounds", {}), *stated.get("values", {}), *_named_roles(stated)]
+    for name in named:
+        if name not in names:
+            raise UnknownColumn(f"Column '{name}' is not in the table.{did_you_mean(name, names)}")
+    roles = _named_roles(stated)
+    columns = tuple(
+        _declare_column(
+            known.column(name) or ColumnPolicy(name, ColumnRole.INSENSITIVE), roles, stated
+        )
+        for name in names
+    )
+    unit = stated.get("unit", known.unit)
+    limits = known.limits
+    if "rows_per_unit" in stated:
+        limits = replace(limits, rows_per_unit=stated["rows_per_unit"])
+    declared = replace(
+        known,
+        columns=columns,
+        unit=unit,
+        unit_is_row=unit is None,
+        limits=limits,
+    )
+    tables = {} if policy is None else dict(policy.tables)
+    return replace(policy or Policy({}), tables={**tables, declared.name: declared})
+
+
+def _choose_policy(policy: Policy | None, table: str | None) -> TablePolicy:
+    if policy is None:
+        return TablePolicy(table or FRAME_NAME, ())
+    if table is not None and table in policy.tables:
+        return policy.tables[table]
+    if len(policy.tables) == 1:
+        return next(iter(policy.tables.values()))
+    raise WrongUsage(
+        f"The policy has several tables. Name the one that is declared further: {', '.join(policy.tables)}."
+    )
+
+
+def _named_roles(stated: Mapping[str, Any]) -> dict[str, ColumnRole]:
+    roles = {
+        "quasi": ColumnRole.QUASI_IDENTIFIER,
+        "sensitive": ColumnRole.SENSITIVE,
+        "identifiers": ColumnRole.IDENTIFIER,
+    }
+    found = {name: role for option, role in roles.items() for name in stated.get(option, ())}
+    if "unit" in stated:
+        found.setdefault(stated["unit"], ColumnRole.IDENTIFIER)
+    return found
+
+
+def _declare_column(
+    column: ColumnPolicy, roles: Mapping[str, ColumnRole], stated: Mapping[str, Any]
+) -> ColumnPolicy:
+    name = column.name
+    if name in roles:
+        column = replace(column, role=roles[name], unsure=False)
+    if name in stated.get("bounds", {}):
+        low, high = stated["bounds"][name]
+        bounds = Decimal(str(low)), Decimal(str(high))
+        column = replace(column, bounds=bounds, drafted=column.drafted - {"bounds"})
+    if name in stated.get("values", {}):
+        values = tuple(str(value) for value in stated["values"][name])
+        column = replace(column, values=values, drafted=column.drafted - {"values"})
+    return column

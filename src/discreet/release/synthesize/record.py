@@ -1,0 +1,160 @@
+"""What `synthesize` returns: a table that anybody may have, its price, and what it keeps. Keys are public."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import KW_ONLY, dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from discreet.attacks.finding import Finding
+from discreet.engines.caller_frames import to_frame_like, to_pandas_frame, to_polars_frame
+from discreet.engines.engine import ArrowTable
+from discreet.errors import Bug
+from discreet.result import Result
+
+if TYPE_CHECKING:
+    from discreet.release.synthesize.model_file import SavedModel
+    from discreet.release.write import WrittenOutput
+
+PROMISED = (
+    (
+        "Differential privacy: from the table, the model and this manifest one learns of any one unit at "
+        "most what epsilon and delta allow, with any other knowledge, now and later."
+    ),
+    "Every row obeys the declared values, bounds and rules.",
+    "No value of an identifier or of free text is taken from the source.",
+    "The number of rows is a noisy count, or was asked for.",
+)
+NOT_PROMISED = (
+    "Relations between columns that were not measured: there the table is a guess.",
+    "Rare values and small groups: a count below its error says nothing.",
+    (
+        "Whether the table was published depends on attacks that it passed. The custodian saw them; a "
+        "refusal publishes nothing."
+    ),
+    "What is true of the population is no secret: the table is made to show it.",
+)
+
+
+@dataclass(frozen=True)
+class ColumnSynthesis(Result):
+    """One column: how it was made, its codes, and the standard error of a count of one value."""
+
+    column: str
+    made: str  # "synthesized", "derived" or "surrogate"
+    codes: int | None
+    standard_error: float | None
+
+
+@dataclass(frozen=True)
+class MeasuredMarginal(Result):
+    """Columns whose joint counts were measured, and the standard error of a cell."""
+
+    columns: tuple[str, ...]
+    cells: int
+    standard_error: float | None
+
+
+@dataclass(frozen=True)
+class SyntheticSample(Result):
+    """Synthetic rows: how many, and where they were written."""
+
+    rows: int
+    output: WrittenOutput | None = None
+    _rows: ArrowTable = field(default=None, repr=False, compare=False)
+    _given: object = field(default=None, repr=False, compare=False)
+
+    @property
+    def frame(self) -> Any:
+        """The rows as the kind of frame that the source was; an Arrow table for a file."""
+        return to_frame_like(self._given, self.to_arrow())
+
+    def to_arrow(self) -> ArrowTable:
+        """Return the rows as an Arrow table."""
+        return self._rows
+
+    def to_pandas(self) -> Any:
+        """Return the rows as a pandas frame."""
+        return to_pandas_frame(self.to_arrow())
+
+    def to_polars(self) -> Any:
+        """Return the rows as a polars frame."""
+        return to_polars_frame(self.to_arrow())
+
+
+@dataclass(frozen=True)
+class SyntheticRelease(SyntheticSample):
+    """A synthetic table: what it cost, what was measured for it, and what attacks on it learned.
+
+    `spent` and `remaining` are amounts of epsilon and delta; with `cached` the same request was paid
+    before. `unit` is whose rows are protected together, `rows_per_unit` how many of them count.
+    `total` is the noisy number of rows of the source, `rows` how many the table has. `marginals` are
+    what was measured together; `findings` are for the custodian, and are not in the manifest.
+
+    >>> import discreet, pyarrow
+    >>> people = pyarrow.table({"sex": ["f", "m"] * 500})
+    >>> made = discreet.synthesize(people, values={"sex": ["f", "m"]}, epsilon=1, method="fast")
+    >>> made.spent["epsilon"], sorted(set(made.frame.column("sex").to_pylist()))
+    (1.0, ['f', 'm'])
+    """
+
+    _: KW_ONLY
+    source: str
+    table: str
+    verdict: str
+    method: str
+    epsilon: float
+    delta: float
+    rho: float | None
+    unit: str
+    rows_per_unit: int
+    target: str | None
+    total: float
+    columns: tuple[ColumnSynthesis, ...]
+    marginals: tuple[MeasuredMarginal, ...]
+    spent: Mapping[str, Any]
+    remaining: Mapping[str, Any]
+    cached: bool
+    findings: tuple[Finding, ...] = ()
+    accepted_risk: str | None = None
+    not_tried: tuple[str, ...] = ()
+    cautions: tuple[str, ...] = ()
+    id: str | None = None
+    manifest: str | None = None
+    model_path: str | None = None
+    promised: tuple[str, ...] = PROMISED
+    not_promised: tuple[str, ...] = NOT_PROMISED
+    _model: SavedModel | None = field(default=None, repr=False, compare=False)
+    _manifest_content: Mapping[str, Any] | None = field(default=None, repr=False, compare=False)
+
+    @property
+    def model(self) -> SavedModel:
+        """The model, from which more rows are drawn at no cost."""
+        if self._model is None:
+            raise Bug("A synthetic table has lost its model.")
+        return self._model
+
+    @property
+    def manifest_content(self) -> Mapping[str, Any] | None:
+        """The manifest as plain data."""
+        return self._manifest_content
+
+
+@dataclass(frozen=True)
+class SynthesisExplanation(Result):
+    """What a synthetic table would cost and how exact it would be; nothing was read and nothing spent."""
+
+    source: str
+    table: str
+    verdict: str
+    method: str
+    epsilon: float
+    delta: float
+    rho: float | None
+    unit: str
+    rows_per_unit: int
+    target: str | None
+    columns: tuple[ColumnSynthesis, ...]
+    marginals_at_most: int
+    remaining: Mapping[str, Any]
+    cautions: tuple[str, ...] = ()

@@ -1,0 +1,148 @@
+"""`discreet.synthesize`: rows obey their domain, numbers that are published follow from the noisy model."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pyarrow as pa
+import pytest
+
+import discreet
+from discreet.api import synthesize as module
+from discreet.errors import UndeclaredDomain, UnknownColumn, WrongUsage
+from discreet.policy import parse_policy
+
+DECLARED: dict[str, Any] = {
+    "bounds": {"age": (0, 99), "income": (0, 9000)},
+    "values": {"sex": ["f", "m"], "ill": ["no", "yes"]},
+    "identifiers": ["name"],
+    "method": "fast",
+    "accept_risk": "a test",
+}
+
+
+def draw_people(rows: int) -> Any:
+    chance = np.random.default_rng(3)
+    age = chance.integers(18, 90, rows)
+    return pa.table(
+        {
+            "name": [f"Zebulon Quackenbush {number}" for number in range(rows)],
+            "age": pa.array(age, mask=chance.random(rows) < 0.05),
+            "sex": chance.choice(["f", "m"], rows),
+            "income": np.round(chance.lognormal(7, 0.5, rows), 2),
+            "ill": np.where(chance.random(rows) < age / 100, "yes", "no"),
+        }
+    )
+
+
+PEOPLE = draw_people(500)
+
+
+@pytest.fixture(scope="module")
+def made() -> Any:
+    return discreet.synthesize(PEOPLE, **DECLARED)
+
+
+def test_rows_obey_the_declared_domain(made: Any):
+    rows = made.to_arrow()
+    assert rows.column_names == PEOPLE.column_names
+    assert {*rows["sex"].to_pylist()} <= {"f", "m", None}
+    assert all(0 <= age <= 99 for age in rows["age"].to_pylist() if age is not None)
+    assert all(0 <= pay <= 9000 for pay in rows["income"].to_pylist() if pay is not None)
+
+
+def test_no_identifier_of_the_source_is_in_the_table(made: Any):
+    assert not {*made.to_arrow()["name"].to_pylist()} & {*PEOPLE["name"].to_pylist()}
+
+
+def test_the_number_of_rows_is_the_noisy_one(made: Any):
+    assert made.rows == max(1, round(made.total))
+    assert made.total != len(PEOPLE)
+
+
+def test_the_frame_is_of_the_callers_kind():
+    found = discreet.synthesize(
+        pl.from_arrow(PEOPLE).select("sex"), values={"sex": ["f", "m"]}, method="fast", rows=5
+    )
+    assert isinstance(found.frame, pl.DataFrame)
+    assert found.to_pandas().shape == (5, 1)
+
+
+def test_a_result_shows_no_row(made: Any):
+    row = made.to_arrow()["name"][0].as_py()
+    assert row not in repr(made)
+    assert row not in made._repr_html_()
+
+
+def test_more_rows_follow_from_the_model_alone(made: Any):
+    drawn = discreet.sample(made.model, rows=40, seed=2)
+    assert drawn.to_arrow().num_rows == 40
+    assert drawn.to_arrow() == discreet.sample(made.model, rows=40, seed=2).to_arrow()
+
+
+def test_one_error_names_all_that_is_not_declared():
+    with pytest.raises(UndeclaredDomain) as refused:
+        discreet.synthesize(PEOPLE, values={"sex": ["f", "m"]})
+    assert refused.value.columns == ("name", "age", "income", "ill")
+
+
+def test_a_column_that_is_declared_must_exist():
+    with pytest.raises(UnknownColumn, match="Did you mean 'age'"):
+        discreet.synthesize(PEOPLE, bounds={"agee": (0, 99)})
+    with pytest.raises(UnknownColumn):
+        discreet.synthesize(PEOPLE, **{**DECLARED, "target": "nowhere"})
+
+
+def test_a_table_without_any_declaration_needs_a_policy():
+    with pytest.raises(WrongUsage, match="which values are possible"):
+        discreet.synthesize(PEOPLE)
+
+
+def test_pure_epsilon_has_no_delta():
+    made = discreet.synthesize(PEOPLE.select(["sex"]), values={"sex": ["f", "m"]}, method="pure")
+    assert (made.delta, made.spent["delta"]) == (0.0, 0.0)
+
+
+@pytest.fixture
+def same_model(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every table has the noisy model of the first one."""
+    kept: dict[str, Any] = {}
+    release = module.release_mechanism
+
+    def once(*arguments: Any, **options: Any) -> Any:
+        if "found" not in kept:
+            kept["found"] = release(*arguments, **options)
+        return kept["found"]
+
+    monkeypatch.setattr(module, "release_mechanism", once)
+
+
+@pytest.mark.usefixtures("same_model")
+def test_all_that_is_published_is_the_same_on_neighbors_with_the_same_noisy_model():
+    without = PEOPLE.slice(1)
+    first, second = (discreet.synthesize(one, **DECLARED) for one in (PEOPLE, without))
+    published = [
+        {name: value for name, value in (one.manifest_content or {}).items() if name != "made"}
+        for one in (first, second)
+    ]
+    assert published[0] == published[1]
+    assert first.to_arrow() == second.to_arrow()
+    assert first.model.to_bytes() == second.model.to_bytes()
+
+
+def test_several_rows_of_a_unit_count_as_far_as_is_allowed():
+    visits = pa.table({"who": [n % 100 for n in range(400)], "ward": ["a", "b"] * 200})
+    made = discreet.synthesize(
+        visits, unit="who", rows_per_unit=2, values={"ward": ["a", "b"]}, method="fast"
+    )
+    assert (made.unit, made.rows_per_unit) == ("who", 2)
+
+
+def test_a_policy_can_be_declared_further():
+    text = "tables: {data: {unit: row, columns: {sex: {role: quasi-identifier, values: [f, m]}}}}"
+    made = discreet.synthesize(
+        PEOPLE.select(["sex", "age"]), parse_policy(text), bounds={"age": (0, 99)}, method="fast"
+    )
+    assert made.to_arrow().column_names == ["sex", "age"]
