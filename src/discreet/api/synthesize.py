@@ -257,7 +257,9 @@ class _OutputPlaces:
     model: Path | None
 
 
-def _choose_places(output: str | Path | None, model: str | Path | None, *, force: bool) -> _OutputPlaces:
+def _choose_places(
+    output: str | Path | None, model: str | Path | None, *, force: bool
+) -> _OutputPlaces:
     target = None if output is None else parse_target(output, force=force)
     manifest = None if output is None else choose_manifest_path(output, manifest=None, force=force)
     if manifest is not None:
@@ -322,13 +324,13 @@ class _Synthesis:
     request: SynthesisRequest
 
     @property
-    def _codes(self) -> list[Any]:
+    def _column_codes(self) -> list[Any]:
         return [(one.name, one.code, one.size) for one in self.request.domain.columns]
 
     @property
     def terms(self) -> MechanismTerms:
         """What it would be charged to, and how many rows of a unit count."""
-        return mechanism_terms(self.curator, self.held.name, self._codes)
+        return mechanism_terms(self.curator, self.held.name, self._column_codes)
 
     @property
     def unit_words(self) -> str:
@@ -339,7 +341,7 @@ class _Synthesis:
         return unit if period is None else f"{unit} in one {period.period} of {period.column}"
 
     @property
-    def _privacy(self) -> dict[str, Any]:
+    def _price_words(self) -> dict[str, Any]:
         request = self.request
         return {
             "epsilon": str(request.epsilon),
@@ -386,12 +388,12 @@ class _Synthesis:
         def fit(counter: Any) -> bytes:
             seed = secrets.randbits(63)
             fitted = request.fit(counter, seed=seed)
-            return SavedModel(request.domain, fitted, seed, self._privacy).to_bytes()
+            return SavedModel(request.domain, fitted, seed, self._price_words).to_bytes()
 
         return release_mechanism(
             self.curator,
             self.held.name,
-            self._codes,
+            self._column_codes,
             price=request.price,
             request=request.key(),
             question=f"synthesize {self.held.name} ({request.method})",
@@ -431,7 +433,9 @@ class _Synthesis:
             )
             return write_synthetic_manifest(places.manifest, found, content)
 
-    def _attack_rows(self, saved: SavedModel, codes: Codes, gate: Gate, step: Progress) -> GateResult:
+    def _attack_rows(
+        self, saved: SavedModel, codes: Codes, gate: Gate, step: Progress
+    ) -> GateResult:
         """Attack the rows; who is attacked follows from the model's seed, so that a second try finds the same."""
         request, most = self.request, self.terms.rows_per_unit
         chance = np.random.default_rng([saved.seed, _GATE])
@@ -538,7 +542,9 @@ def _leave_out(held: CatalogTable, names: Sequence[str]) -> TablePolicy:
     return replace(policy, release=replace(policy.release, leave_out=left))
 
 
-def _declare_columns(source: object, policy: Policy | None, given: Mapping[str, Any]) -> Policy | None:
+def _declare_columns(
+    source: object, policy: Policy | None, given: Mapping[str, Any]
+) -> Policy | None:
     """Return the policy with what the call declares of columns; a frame may have no other one."""
     stated: dict[str, Any] = {
         name: given[name] for name in _DECLARATIONS if given.get(name) is not None
