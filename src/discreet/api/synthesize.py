@@ -139,7 +139,7 @@ def synthesize(  # noqa: PLR0913 -- the options of the command
     >>> made = synthesize(people, bounds={"age": (0, 110)}, values={"sex": ["f", "m"]}, method="fast")
     >>> made.frame.column_names, made.spent["epsilon"]
     (['age', 'sex'], 1.0)
-    >>> sample(made.model, rows=3).num_rows
+    >>> sample(made.model, rows=3).frame.num_rows
     3
     """
     given = dict(locals())

@@ -75,8 +75,7 @@ Start here:
 """
 
 EPILOG = """\b
-A source is a file (CSV, Parquet, JSON, Excel, SPSS, Stata, SAS), a glob, `-`,
-a postgresql:// URL or spark:table. Every verb has --help and most have --json.
+A source is a file (CSV, Parquet, Excel, SPSS, …), a glob, `-`, postgresql:// or spark:.
 Exit codes: 0 done, 1 failed, 2 wrong usage, 3 not safe enough, 4 refused.
 """
 

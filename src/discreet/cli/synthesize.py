@@ -30,10 +30,9 @@ noisy counts. Differential privacy bounds what it reveals of any one person.
   fast   one round, about a fifth of the time
   pure   epsilon without delta
 
-The policy declares what values are possible: `values`, `bounds`, hierarchies. Identifiers and free
-text get made-up values. The table is attacked before it is published; exit 3 if attacks learn more
-than the policy tolerates. The same request again gives the same table, at no cost. More rows of a
-saved model cost nothing: `discreet sample`.
+The policy declares which values are possible. Identifiers and free text get made-up values. The table
+is attacked before it is published; exit 3 if attacks learn more than is tolerated. The same request
+again is free, and so are more rows of a saved model.
 """
 
 EXAMPLES = """\b
@@ -59,17 +58,19 @@ Examples:
     "--delta",
     type=curator_options.AMOUNT,
     metavar="NUMBER",
-    help="The chance that noise does not cover. Default: 1e-9; none with pure.",
+    help="What noise may fail to cover. Default: 1e-9.",
 )
 @click.option(
     "--method", default="full", show_default=True, metavar="METHOD", help="full, fast or pure."
 )
-@click.option("--target", metavar="COLUMN", help="A column that others are to predict.")
+@click.option(
+    "--target", "predicted", metavar="COLUMN", help="A column that others are to predict."
+)
 @click.option(
     "--rows",
     type=click.IntRange(1),
     metavar="NUMBER",
-    help="How many rows. Default: about as many as the source, by a noisy count.",
+    help="How many rows. Default: a noisy count.",
 )
 @click.option(
     "-o",
@@ -91,9 +92,7 @@ Examples:
 @curator_options.analyst_option
 @options.accept_risk_option
 @click.option("--force", is_flag=True, help="Replace OUT and the model if they exist.")
-@click.option(
-    "--dry-run", is_flag=True, help="Show price and expected errors; read and spend nothing."
-)
+@click.option("--dry-run", is_flag=True, help="Show price and errors; read and spend nothing.")
 @options.reading_options
 @options.report_option
 @options.json_option
@@ -102,6 +101,7 @@ def command(
     *,
     out: str | None,
     report: Path | None,
+    predicted: str | None,
     dry_run: bool,
     as_json: bool,
     **choices: Any,
@@ -109,6 +109,7 @@ def command(
     """Write a synthetic table of SOURCE."""
     from discreet.api.synthesize import explain_synthesis, synthesize
 
+    choices["target"] = predicted
     if dry_run:
         if report is not None:
             raise WrongUsage("--dry-run writes nothing. Leave out --report or --dry-run.")
