@@ -6,7 +6,6 @@ import secrets
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from decimal import Decimal
 from pathlib import Path
 from typing import Any, Literal
 
@@ -21,15 +20,14 @@ from discreet.answer.mechanism import (
     mechanism_terms,
     release_mechanism,
 )
-from discreet.answer.tables import FRAME_NAME
 from discreet.answer.wording import format_amounts
+from discreet.api.declarations import DECLARATIONS, declare_columns
 from discreet.api.publication import choose_manifest_path, current_time, open_registry
 from discreet.dp.accounting.exact import ExactNumber, to_fraction
-from discreet.engines.connect import opened_table
 from discreet.errors import RiskNotTolerated, UnknownColumn, WrongUsage, did_you_mean
 from discreet.formatting import join_names
 from discreet.policy.load import load_policy
-from discreet.policy.model import ColumnPolicy, ColumnRole, Policy, TablePolicy
+from discreet.policy.model import Policy, TablePolicy
 from discreet.policy.undecided import find_unsure
 from discreet.progress import Progress, follow_phases
 from discreet.release.gate import Gate, GateResult
@@ -274,13 +272,12 @@ def _require_rows(rows: int) -> None:
         raise WrongUsage(f"A table of {rows} rows cannot be drawn. Ask for 1 or more.")
 
 
-_DECLARATIONS = ("quasi", "sensitive", "identifiers", "unit", "rows_per_unit", "bounds", "values")
 _READING = ("ledger", "analyst", "table", "delimiter", "encoding", "memory")
 _ASKED = ("epsilon", "delta", "method", "target", "leave_out")
 
 
 def _pick_options(given: Mapping[str, Any]) -> dict[str, Any]:
-    known = (*_DECLARATIONS, *_READING, *_ASKED)
+    known = (*DECLARATIONS, *_READING, *_ASKED)
     return {name: value for name, value in given.items() if name in known}
 
 
@@ -291,7 +288,7 @@ def _open_synthesis(
     """Open the source with its policy; all that can be refused without data is refused here."""
     method = require_method(given["method"])
     loaded = load_policy(policy) if isinstance(policy, (str, Path)) else policy
-    declared = _declare_columns(source, loaded, given)
+    declared = declare_columns(source, loaded, given)
     reading: dict[str, Any] = {name: given.get(name) for name in _READING}
     with open_curator(source, declared, **reading) as curator:
         held = find_protected_table(curator.catalog, given.get("table"))
@@ -540,81 +537,3 @@ def _leave_out(held: CatalogTable, names: Sequence[str]) -> TablePolicy:
             raise UnknownColumn(f"Column '{name}' is not in the table.{did_you_mean(name, known)}")
     left = tuple(dict.fromkeys((*policy.release.leave_out, *names)))
     return replace(policy, release=replace(policy.release, leave_out=left))
-
-
-def _declare_columns(
-    source: object, policy: Policy | None, given: Mapping[str, Any]
-) -> Policy | None:
-    """Return the policy with what the call declares of columns; a frame may have no other one."""
-    stated: dict[str, Any] = {
-        name: given[name] for name in _DECLARATIONS if given.get(name) is not None
-    }
-    if not stated:
-        return policy
-    with opened_table(source, table=given.get("table") if policy is None else None) as opened:
-        names = [column.name for column in opened.columns]
-    known = _choose_policy(policy, given.get("table"))
-    named = [*stated.get("bounds", {}), *stated.get("values", {}), *_named_roles(stated)]
-    for name in named:
-        if name not in names:
-            raise UnknownColumn(f"Column '{name}' is not in the table.{did_you_mean(name, names)}")
-    roles = _named_roles(stated)
-    columns = tuple(
-        _declare_column(
-            known.column(name) or ColumnPolicy(name, ColumnRole.INSENSITIVE), roles, stated
-        )
-        for name in names
-    )
-    unit = stated.get("unit", known.unit)
-    limits = known.limits
-    if "rows_per_unit" in stated:
-        limits = replace(limits, rows_per_unit=stated["rows_per_unit"])
-    declared = replace(
-        known,
-        columns=columns,
-        unit=unit,
-        unit_is_row=unit is None,
-        limits=limits,
-    )
-    tables = {} if policy is None else dict(policy.tables)
-    return replace(policy or Policy({}), tables={**tables, declared.name: declared})
-
-
-def _choose_policy(policy: Policy | None, table: str | None) -> TablePolicy:
-    if policy is None:
-        return TablePolicy(table or FRAME_NAME, ())
-    if table is not None and table in policy.tables:
-        return policy.tables[table]
-    if len(policy.tables) == 1:
-        return next(iter(policy.tables.values()))
-    raise WrongUsage(
-        f"The policy has several tables. Name the one that is declared further: {', '.join(policy.tables)}."
-    )
-
-
-def _named_roles(stated: Mapping[str, Any]) -> dict[str, ColumnRole]:
-    roles = {
-        "quasi": ColumnRole.QUASI_IDENTIFIER,
-        "sensitive": ColumnRole.SENSITIVE,
-        "identifiers": ColumnRole.IDENTIFIER,
-    }
-    found = {name: role for option, role in roles.items() for name in stated.get(option, ())}
-    if "unit" in stated:
-        found.setdefault(stated["unit"], ColumnRole.IDENTIFIER)
-    return found
-
-
-def _declare_column(
-    column: ColumnPolicy, roles: Mapping[str, ColumnRole], stated: Mapping[str, Any]
-) -> ColumnPolicy:
-    name = column.name
-    if name in roles:
-        column = replace(column, role=roles[name], unsure=False)
-    if name in stated.get("bounds", {}):
-        low, high = stated["bounds"][name]
-        bounds = Decimal(str(low)), Decimal(str(high))
-        column = replace(column, bounds=bounds, drafted=column.drafted - {"bounds"})
-    if name in stated.get("values", {}):
-        values = tuple(str(value) for value in stated["values"][name])
-        column = replace(column, values=values, drafted=column.drafted - {"values"})
-    return column

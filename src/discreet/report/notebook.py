@@ -285,21 +285,11 @@ def _synthetic_card(found: SyntheticRelease) -> Card:
         ("Spent", format_amounts(found.spent["epsilon"], found.spent["delta"])),
         ("Left", format_amounts(found.remaining["epsilon"], found.remaining["delta"])),
     ]
-    columns = [
-        (
-            one.column,
-            one.made,
-            "–" if one.codes is None else f"{one.codes:,}",
-            "–" if one.standard_error is None else format_short(float(f"{one.standard_error:.2g}")),
-        )
-        for one in found.columns
-    ]
     measured = [(" × ".join(one.columns), f"{one.cells:,}") for one in found.marginals]
     return Card(
         found.verdict,
         tables=[
             TextTable("Synthetic table", facts),
-            TextTable("Columns", columns, header=("Column", "Made", "Values", "± of a count")),
             TextTable("Relations that were measured", measured, header=("Columns", "Cells")),
             _findings_table(found.findings),
         ],
