@@ -55,6 +55,7 @@ RECIPES = {
     "census": "bench.attack_census:measure_census",
     "linkage-time": "bench.attack_linkage:measure_linkage",
     "synthetic-time": "bench.attack_synthetic:measure_synthetic",
+    "synthesize-counts": "bench.synthesize_counts:measure_counts",
     "serving": "bench.serve:measure_serving",
     "versions": "bench.versions:measure_versions",
     "walks": "bench.walks:measure_walks",
