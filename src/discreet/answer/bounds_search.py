@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import log, sqrt
+from statistics import NormalDist
 
 from sqlglot import exp
 
@@ -23,11 +24,11 @@ from discreet.answer.derive import SelectionItem
 from discreet.answer.expressions.numbers import to_real
 from discreet.answer.expressions.typed import TypedExpression
 from discreet.answer.perturb import ReleasedTable
-from discreet.answer.plan import BoundsSearch, Plan, plan_private_query
+from discreet.answer.plan import BoundsSearch, Noise, Plan, plan_private_query
 from discreet.answer.question import PrivateQuery, Question, aggregate_name, key_name
 from discreet.answer.released_format import FAILED, unpack_released
 from discreet.answer.resolve import resolve_question
-from discreet.answer.rows import number_constant
+from discreet.answer.rows import Rows, number_constant
 from discreet.answer.sources import scan_table
 from discreet.dp import event as events
 from discreet.dp.accounting.pricing import price
@@ -107,24 +108,33 @@ _REAL = BoundsGrid(tuple(range(SMALLEST, LARGEST + 1)))
 _WIDEST = (-(Fraction(2) ** LARGEST), Fraction(2) ** LARGEST)
 
 
-def read_private_bounds(released: ReleasedTable) -> Range:
+def read_private_bounds(released: ReleasedTable, noise: Noise = "laplace") -> Range:
     """Return the ends of the outermost bins that stand out from the noise.
 
     It depends on released counts only, so that the result is always the same.
     """
+    first, last = outermost_bins(released, noise)
+    grid = _WHOLE if released.table.num_rows == _WHOLE.size else _REAL
+    low, high = grid.ends(first)[0], grid.ends(last)[1]
+    return (low, high) if low < high else (low, low + 1)
+
+
+def outermost_bins(released: ReleasedTable, noise: Noise) -> tuple[int, int]:
+    """Return the first and the last bin that stand out from the noise, or the fullest one."""
     table = released.table
     places, counts, moved = (
         table.column(name).to_pylist()
         for name in (key_name(0), aggregate_name(0), f"{aggregate_name(0)}_0")
     )
-    grid = _WHOLE if len(places) == _WHOLE.size else _REAL
-    scale = (moved[0] - counts[0]) / sqrt(2)
-    least = scale * log(grid.size / (2 * _FALSE_ALARM))
+    deviation, chance = moved[0] - counts[0], _FALSE_ALARM / len(places)
+    if noise == "laplace":
+        least = deviation / sqrt(2) * log(1 / (2 * chance))
+    else:
+        least = deviation * NormalDist().inv_cdf(1 - chance)
     clear = [place for place, count in zip(places, counts, strict=True) if count > least]
     if not clear:
         clear = [max(zip(counts, places, strict=True))[1]]
-    low, high = grid.ends(min(clear))[0], grid.ends(max(clear))[1]
-    return (low, high) if low < high else (low, low + 1)
+    return min(clear), max(clear)
 
 
 def resolve_searching(statement: exp.Query, catalog: Catalog) -> Question:
@@ -175,7 +185,15 @@ def make_search(
     Guarantee: epsilon-DP between tables that differ in the rows of one unit, which count as one row
     together however many these are (discrete Laplace noise on a histogram).
     """
-    rows = replace(scan_table(held, held.name), limits=ContributionLimits(rows_per_unit=1))
+    plan = plan_private_query(bounds_query(held, column), epsilon)
+    found = price(plan.event)
+    cost = Price(epsilon, Fraction(0), found.rho, found.slip)
+    return BoundsSearch((held.name, column), plan, cost, bounds_key(held, column, analyst))
+
+
+def bounds_query(held: CatalogTable, column: str) -> PrivateQuery:
+    """Return how many people have a number of a column in each bin, each person as one."""
+    rows = scan_single_rows(held)
     typed = rows.scope[held.name][column]
     is_whole = typed.kind is Kind.INTEGER
     grid = _WHOLE if is_whole else _REAL
@@ -184,20 +202,23 @@ def make_search(
     )
     inner = number.as_rows("discreet_numbers")
     kind = Kind.INTEGER if is_whole else Kind.REAL
-    place = TypedExpression(
-        grid.place(build.column("x", of="discreet_numbers"), kind), Kind.INTEGER
-    )
-    binned = derive.select_columns(inner, [SelectionItem("bin", place)]).as_rows("discreet_places")
+    place = grid.place(build.column("x", of="discreet_numbers"), kind)
+    return count_bins(inner, place, size=grid.size, name=f"bounds_of_{column}")
+
+
+def scan_single_rows(held: CatalogTable) -> Rows:
+    """Return all rows of a table, of which those of one unit count as one together."""
+    return replace(scan_table(held, held.name), limits=ContributionLimits(rows_per_unit=1))
+
+
+def count_bins(rows: Rows, place: exp.Expr, *, size: int, name: str) -> PrivateQuery:
+    """Return the numbers of rows in each of `size` public bins."""
+    item = SelectionItem("bin", TypedExpression(place, Kind.INTEGER))
+    binned = derive.select_columns(rows, [item]).as_rows("discreet_places")
     key = replace(
-        binned.scope["discreet_places"]["bin"], values=tuple(range(grid.size)), step=Fraction(1)
+        binned.scope["discreet_places"]["bin"], values=tuple(range(size)), step=Fraction(1)
     )
-    leaf = PrivateQuery(
-        f"bounds_of_{column}", binned, (key,), (Aggregate(AggregateKind.COUNT),), ((0,),)
-    )
-    plan = plan_private_query(leaf, epsilon)
-    found = price(plan.event)
-    cost = Price(epsilon, Fraction(0), found.rho, found.slip)
-    return BoundsSearch((held.name, column), plan, cost, bounds_key(held, column, analyst))
+    return PrivateQuery(name, binned, (key,), (Aggregate(AggregateKind.COUNT),), ((0,),))
 
 
 def bounds_key(held: CatalogTable, column: str, analyst: str | None) -> str:

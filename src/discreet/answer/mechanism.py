@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any
 from discreet.answer.accounts import summarize_remaining
 from discreet.answer.cancellation import CancelToken
 from discreet.answer.catalog import CatalogTable, require_unit
-from discreet.answer.coded_counts import CodedCounter, ColumnCode
+from discreet.answer.coded_counts import CodedCounter, ColumnCode, counting_limit
+from discreet.answer.domain_search import DomainSearches, PrivateDomain
+from discreet.answer.perturb import ExactResults, run_queries
 from discreet.answer.question_key import mechanism_key
 from discreet.answer.released_format import FAILED
 from discreet.answer.sources import scan_table
@@ -21,6 +23,9 @@ if TYPE_CHECKING:
     from discreet.answer.curator import Curator
     from discreet.dp.budget import Price
     from discreet.dp.ledger.records import Reservation
+
+# Returns the columns by the domains that were found, by column.
+ColumnChoice = Callable[[Mapping[str, PrivateDomain]], Sequence[ColumnCode]]
 
 
 @dataclass(frozen=True)
@@ -65,26 +70,30 @@ def find_protected_table(catalog: Catalog, table: str | None) -> CatalogTable:
 
 
 def mechanism_terms(
-    curator: Curator, table: str | None, columns: Sequence[ColumnCode]
+    curator: Curator,
+    table: str | None,
+    columns: Sequence[ColumnCode] | ColumnChoice,
+    *,
+    searches: DomainSearches | None = None,
 ) -> MechanismTerms:
     """Return the terms of a mechanism; nothing is spent or read."""
     held = find_protected_table(curator.catalog, table)
-    rows = scan_table(held, held.name)
-    counter = CodedCounter(rows, columns, curator.engine)
-    charged = curator.payments.predict_accounts(rows.touches, at=curator.clock())
+    run = _MechanismRun(curator, held, columns, searches)
+    charged = curator.payments.predict_accounts(run.rows.touches, at=curator.clock())
     left = summarize_remaining(curator.ledger.remaining(charged.accounts))
-    return MechanismTerms(held.unit, counter.limit.rows, left, charged.cautions)
+    return MechanismTerms(held.unit, run.limit.rows, left, charged.cautions)
 
 
-def release_mechanism(
+def release_mechanism(  # noqa: PLR0913 -- what is charged, and what is done
     curator: Curator,
     table: str | None,
-    columns: Sequence[ColumnCode],
+    columns: Sequence[ColumnCode] | ColumnChoice,
     *,
     price: Price,
     request: str,
     question: str,
     mechanism: Callable[[CodedCounter], bytes],
+    searches: DomainSearches | None = None,
     stop: CancelToken | None = None,
 ) -> MechanismResult:
     """Charge `price`, and return what `mechanism` makes of counts of the coded rows.
@@ -93,18 +102,19 @@ def release_mechanism(
     until the rows are coded. From the first count on a failure is stored as such: noise that was drawn
     is not drawn again.
 
-    Guarantee: that of `mechanism`, if `price` covers all noisy looks that it takes at counts of which one
-    unit changes each marginal by at most `CodedCounter.sensitivity`, and if nothing else it returns
-    depends on counts.
+    Guarantee: that of `mechanism`, if `price` covers `searches` and all noisy looks that it takes at
+    counts of which one unit changes each marginal by at most `CodedCounter.sensitivity`, and if nothing
+    else it returns depends on counts.
 
     Args:
         curator: Whose table it is.
         table: Which table; by default the only one.
-        columns: The columns, with the codes of their cells.
+        columns: The columns with the codes of their cells, or what returns them when domains were found.
         price: What it costs.
         request: All that decides the result, in a canonical form.
         question: What the ledger shows to people.
         mechanism: What counts, adds noise, and returns what is released.
+        searches: Domains that are found privately first; a part of the price.
         stop: Ends it from another thread.
 
     Raises:
@@ -116,17 +126,18 @@ def release_mechanism(
     payments = curator.payments
     with pad_duration(curator.quantum):
         held = find_protected_table(curator.catalog, table)
-        rows = scan_table(held, held.name)
-        counter = CodedCounter(rows, columns, curator.engine, lock=payments.lock)
+        run = _MechanismRun(curator, held, columns, searches)
         at = curator.clock()
-        charged = payments.find_accounts(rows.touches, at=at, stop=stop)
-        key = mechanism_key(request, price, rows.touches, charged.accounts, analyst=curator.analyst)
+        charged = payments.find_accounts(run.rows.touches, at=at, stop=stop)
+        key = mechanism_key(
+            request, price, run.rows.touches, charged.accounts, analyst=curator.analyst
+        )
         reservation = payments.reserve(
-            rows.touches, charged.accounts, price, key=key, at=at, question=question
+            run.rows.touches, charged.accounts, price, key=key, at=at, question=question
         )
         packed = reservation.answer
         if packed is None:
-            packed = _run_mechanism(curator, counter, mechanism, reservation, stop)
+            packed = run.release(mechanism, reservation, stop)
         if packed == FAILED:
             raise EngineFailed(
                 f"'{question}' was charged, but failed after noise was drawn, and is not tried again: a "
@@ -145,25 +156,78 @@ def release_mechanism(
         )
 
 
-def _run_mechanism(
-    curator: Curator,
-    counter: CodedCounter,
-    mechanism: Callable[[CodedCounter], bytes],
-    reservation: Reservation,
-    stop: CancelToken,
-) -> bytes:
-    try:
-        with curator.payments.hold_engine(stop):
+class _MechanismRun:
+    """One run: searches for domains, then the coded rows, then the mechanism."""
+
+    def __init__(
+        self,
+        curator: Curator,
+        held: CatalogTable,
+        columns: Sequence[ColumnCode] | ColumnChoice,
+        searches: DomainSearches | None,
+    ) -> None:
+        self._curator, self._held, self._columns = curator, held, columns
+        self.rows = scan_table(held, held.name)
+        self.limit = counting_limit(self.rows)
+        self._searches = searches
+        self._plans = [] if searches is None else searches.plan(held)
+        self._counter: CodedCounter | None = None
+        self._has_searched = False
+        if not callable(columns):
+            self._make_counter(columns)
+
+    def release(
+        self,
+        mechanism: Callable[[CodedCounter], bytes],
+        reservation: Reservation,
+        stop: CancelToken,
+    ) -> bytes:
+        """Return what the ledger keeps of it."""
+        payments = self._curator.payments
+        try:
+            exact = self._read_rows(stop)
+            return payments.commit(
+                reservation,
+                lambda: hide_unexpected_errors(lambda: mechanism(self._code_rows(exact))),
+                has_drawn=self._has_drawn,
+            )
+        finally:
+            if self._counter is not None:
+                self._counter.close()
+
+    def _read_rows(self, stop: CancelToken) -> list[ExactResults]:
+        """Do all that needs no noise, and can be stopped."""
+        engine = self._curator.engine
+
+        def read() -> list[ExactResults]:
+            if self._counter is not None:
+                self._counter.store_rows()
+            return [run_queries(plan, engine) for plan in self._plans]
+
+        with self._curator.payments.hold_engine(stop):
             try:
-                hide_unexpected_errors(counter.store_rows)
+                exact = hide_unexpected_errors(read)
             except DiscreetError:
                 stop.check()
                 raise
         stop.check()
-        return curator.payments.commit(
-            reservation,
-            lambda: hide_unexpected_errors(lambda: mechanism(counter)),
-            has_drawn=lambda: counter.has_counted,
-        )
-    finally:
-        counter.close()
+        return exact
+
+    def _code_rows(self, exact: Sequence[ExactResults]) -> CodedCounter:
+        """Find domains, and return the counter of rows that are coded by them."""
+        found: dict[str, PrivateDomain] = {}
+        if self._searches is not None:
+            self._has_searched = True
+            found = self._searches.read(self._held, self._plans, exact)
+        if self._counter is None:
+            columns = self._columns
+            return self._make_counter(columns(found) if callable(columns) else columns)
+        return self._counter
+
+    def _make_counter(self, columns: Sequence[ColumnCode]) -> CodedCounter:
+        curator = self._curator
+        self._counter = CodedCounter(self.rows, columns, curator.engine, lock=curator.payments.lock)
+        return self._counter
+
+    def _has_drawn(self) -> bool:
+        return self._has_searched or (self._counter is not None and self._counter.has_counted)

@@ -157,10 +157,15 @@ class Plan:
         return tuple(touch for leaf in leaves for touch in leaf.private_query.rows.touches)
 
 
-def plan_private_query(leaf: PrivateQuery, epsilon: Fraction) -> PrivateQueryPlan:
-    """Return how one leaf alone is answered for `epsilon`, with Laplace noise."""
-    draft = draft_query(leaf, "laplace")
-    return plan_draft(draft, epsilon / draft.mechanisms, Fraction(0), Fraction(0), "laplace")
+def plan_private_query(
+    leaf: PrivateQuery, amount: Fraction, *, slip: Fraction = Fraction(0), noise: Noise = "laplace"
+) -> PrivateQueryPlan:
+    """Return how one leaf alone is answered for an epsilon, or for a rho where noise is Gaussian.
+
+    `slip` is the chance that a rare group is released, where groups are not public.
+    """
+    draft = draft_query(leaf, noise)
+    return plan_draft(draft, amount / draft.mechanisms, Fraction(0), slip, noise)
 
 
 def make_plan(
