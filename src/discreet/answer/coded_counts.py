@@ -29,6 +29,7 @@ Columns = tuple[int, ...]
 # Marginals are counted together in blocks of so many cells: those that an engine in this process has in
 # its cache; a server, for which a look at a row costs more than a place in a table, has larger ones.
 _LOCAL_CELLS, _SERVER_CELLS = 1 << 12, 1 << 16
+_FINE_CODES = 64  # up to so many codes of a column are counted as they are, and added up afterwards
 _SERVER_BLOCKS = 16  # that one query of a server counts
 _FACTOR, _KEY, _COUNT, _ROWS = "discreet_f", "discreet_k", "discreet_n", "discreet_coded"
 
@@ -75,12 +76,13 @@ class CodedCounter:
     def count(self, columns: Sequence[Columns], maps: Sequence[Codes] | None) -> list[Counts]:
         """Return the counts of each of `columns`, of codes or of the coarser ones that `maps` gives them."""
         wanted = [tuple(sorted(some)) for some in columns]
+        coarse = _coarsen_in_engine(maps, self._sizes)
         with self._lock:
-            blocks, sizes, found = self._count_in_blocks(wanted, maps)
+            blocks, sizes, found = self._count_in_blocks(wanted, coarse)
         self.has_counted = True
         holder = {some: _smallest_block(some, blocks, sizes) for some in set(wanted)}
         return [
-            _sum_block(found[holder[some]], holder[some], order)
+            _sum_codes(_sum_block(found[holder[some]], holder[some], order), order, maps, coarse)
             for some, order in zip(wanted, columns, strict=True)
         ]
 
@@ -114,9 +116,9 @@ class CodedCounter:
     def _coarsen_rows(self, maps: Sequence[Codes] | None) -> tuple[exp.Table, list[int]]:
         """Return the table of coarser codes, and how many each column has."""
         relation = self.store_rows()
-        if maps is None or all(_is_identity(codes) for codes in maps):
+        if maps is None:
             return relation, self._sizes
-        sizes = [int(codes.max()) + 1 for codes in maps]
+        sizes = [_count_codes(codes) for codes in maps]
         key = tuple(np.asarray(codes, np.int64).tobytes() for codes in maps)
         if self._coarse is None or self._coarse[0] != key:
             if self._coarse is not None:
@@ -269,6 +271,41 @@ def _integer_type(size: int) -> exp.DataType:
     if size <= 1 << 7:
         return exp.DataType.build(kind.TINYINT)
     return exp.DataType.build(kind.SMALLINT if size <= 1 << 15 else kind.INT)
+
+
+def _coarsen_in_engine(
+    maps: Sequence[Codes] | None, sizes: Sequence[int]
+) -> Sequence[Codes] | None:
+    """Return the coarser codes that the engine gives the rows; those of columns with few codes stay fine.
+
+    To give each row another code costs more than to count some more cells and to add them up.
+    """
+    if maps is None or max(sizes, default=0) <= _FINE_CODES:
+        return None
+    return [
+        np.arange(size) if size <= _FINE_CODES else codes
+        for size, codes in zip(sizes, maps, strict=True)
+    ]
+
+
+def _sum_codes(
+    counts: Counts, columns: Columns, maps: Sequence[Codes] | None, done: Sequence[Codes] | None
+) -> Counts:
+    """Return the counts of coarser codes, for the columns that the engine counted by fine ones."""
+    if maps is None:
+        return counts
+    for axis, one in enumerate(columns):
+        if done is not None and done[one] is maps[one]:
+            continue
+        codes = np.asarray(maps[one])
+        summed = np.zeros((_count_codes(codes), *np.delete(counts.shape, axis)), np.int64)
+        np.add.at(summed, codes, np.moveaxis(counts, axis, 0))
+        counts = np.moveaxis(summed, 0, axis)
+    return np.ascontiguousarray(counts)
+
+
+def _count_codes(codes: Codes) -> int:
+    return int(np.max(codes)) + 1
 
 
 def _is_identity(codes: Codes) -> bool:
