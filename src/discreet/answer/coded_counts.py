@@ -20,8 +20,9 @@ if TYPE_CHECKING:
     from discreet.answer.rows import Rows
     from discreet.engines.engine import Engine
 
-# A column's name, what gives each of its cells a code from 0 on, and how many codes there are.
-ColumnCode = tuple[str, Callable[[exp.Expr], exp.Expr], int]
+# A column, by its name or as one of several tables has it; what gives each of its cells a code from 0 on; and
+# how many codes there are.
+ColumnCode = tuple[str | exp.Column, Callable[[exp.Expr], exp.Expr], int]
 Counts = NDArray[np.int64]
 Codes = NDArray[Any]
 Columns = tuple[int, ...]
@@ -191,14 +192,18 @@ def coded_query(rows: Rows, columns: Sequence[ColumnCode], limit: Contribution) 
     rows, factor = weigh_rows(keep_ranked_rows(rows, limit), limit)
     wanted = [
         build.alias_as(
-            exp.cast(code(rows.resolve(build.column(name)).tree.copy()), _integer_type(size)),
+            exp.cast(code(rows.resolve(_named_column(column)).tree.copy()), _integer_type(size)),
             f"c{place}",
         )
-        for place, (name, code, size) in enumerate(columns)
+        for place, (column, code, size) in enumerate(columns)
     ]
     if factor is not None:
         wanted.append(build.alias_as(exp.cast(factor, exp.DataType.Type.INT), _FACTOR))
     return rows.frame.copy().select(*wanted, copy=False)
+
+
+def _named_column(column: str | exp.Column) -> exp.Column:
+    return build.column(column) if isinstance(column, str) else column
 
 
 def cover_marginals(

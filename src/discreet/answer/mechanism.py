@@ -21,6 +21,8 @@ from discreet.errors import DiscreetError, EngineFailed, QuestionRefused
 if TYPE_CHECKING:
     from discreet.answer.catalog import Catalog
     from discreet.answer.curator import Curator
+    from discreet.answer.rows import Rows
+    from discreet.answer.table_family import TableFamily
     from discreet.dp.budget import Price
     from discreet.dp.ledger.records import Reservation
 
@@ -78,10 +80,11 @@ def mechanism_terms(
 ) -> MechanismTerms:
     """Return the terms of a mechanism; nothing is spent or read."""
     held = find_protected_table(curator.catalog, table)
-    run = _MechanismRun(curator, held, columns, searches)
-    charged = curator.payments.predict_accounts(run.rows.touches, at=curator.clock())
+    rows = scan_table(held, held.name)
+    run = _MechanismRun(curator, [(rows, columns)], _PlannedSearches(held, searches))
+    charged = curator.payments.predict_accounts(rows.touches, at=curator.clock())
     left = summarize_remaining(curator.ledger.remaining(charged.accounts))
-    return MechanismTerms(held.unit, run.limit.rows, left, charged.cautions)
+    return MechanismTerms(held.unit, run.limits[0].rows, left, charged.cautions)
 
 
 def release_mechanism(  # noqa: PLR0913 -- what is charged, and what is done
@@ -122,25 +125,104 @@ def release_mechanism(  # noqa: PLR0913 -- what is charged, and what is done
         BudgetExceeded: Too little is left; nothing was spent.
         StatementFailed: 57014, it was stopped; asked again, it is not charged again.
     """
-    stop = stop or CancelToken()
-    payments = curator.payments
     with pad_duration(curator.quantum):
         held = find_protected_table(curator.catalog, table)
-        run = _MechanismRun(curator, held, columns, searches)
-        at = curator.clock()
-        charged = payments.find_accounts(run.rows.touches, at=at, stop=stop)
+        rows = scan_table(held, held.name)
+        run = _MechanismRun(curator, [(rows, columns)], _PlannedSearches(held, searches))
+        order = _Order(price, request, question)
+        return run.pay(order, lambda counters: mechanism(counters[0]), stop or CancelToken())
+
+
+def release_family_mechanism(
+    curator: Curator,
+    family: TableFamily,
+    columns: Sequence[Sequence[ColumnCode]],
+    *,
+    price: Price,
+    request: str,
+    question: str,
+    mechanism: Callable[[Sequence[CodedCounter]], bytes],
+    stop: CancelToken | None = None,
+) -> MechanismResult:
+    """Charge `price` to all tables of a family, and return what `mechanism` makes of their counts.
+
+    As `release_mechanism`, with a counter of the parent's rows and one for each child table.
+
+    Args:
+        curator: Whose tables they are.
+        family: The tables.
+        columns: Of the parent, then of each child table: of its parent and of its own.
+        price: What it costs.
+        request: All that decides the result, in a canonical form.
+        question: What the ledger shows to people.
+        mechanism: What counts, adds noise, and returns what is released.
+        stop: Ends it from another thread.
+    """
+    with pad_duration(curator.quantum):
+        for held in (family.parent, *family.children):
+            find_protected_table(curator.catalog, held.name)
+        rows = [family.parent_rows(), *(family.child_rows(held) for held in family.children)]
+        run = _MechanismRun(curator, list(zip(rows, columns, strict=True)))
+        return run.pay(_Order(price, request, question), mechanism, stop or CancelToken())
+
+
+@dataclass(frozen=True)
+class _Order:
+    """What is asked for, and what it costs."""
+
+    price: Price
+    request: str
+    question: str
+
+
+class _PlannedSearches:
+    """Searches for domains of one table, planned before anything is spent."""
+
+    def __init__(self, held: CatalogTable, searches: DomainSearches | None) -> None:
+        self._held, self._searches = held, searches
+        self.plans = [] if searches is None else searches.plan(held)
+
+    def find(self, exact: Sequence[ExactResults]) -> dict[str, PrivateDomain]:
+        """Return what is found of what was counted, with noise."""
+        return {} if self._searches is None else self._searches.read(self._held, self.plans, exact)
+
+
+class _MechanismRun:
+    """One run: searches for domains, then coded rows, then the mechanism."""
+
+    def __init__(
+        self,
+        curator: Curator,
+        counted: Sequence[tuple[Rows, Sequence[ColumnCode] | ColumnChoice]],
+        searches: _PlannedSearches | None = None,
+    ) -> None:
+        self._curator, self._counted, self._searches = curator, counted, searches
+        self.limits = [counting_limit(rows) for rows, _ in counted]
+        self.touches = [touch for rows, _ in counted for touch in rows.touches]
+        self._counters: list[CodedCounter] = []
+        self._has_searched = False
+        if not any(callable(columns) for _, columns in counted):
+            self._make_counters({})
+
+    def pay(
+        self, order: _Order, mechanism: Callable[[Sequence[CodedCounter]], bytes], stop: CancelToken
+    ) -> MechanismResult:
+        """Charge what was ordered, and return what the ledger keeps of it."""
+        curator, price = self._curator, order.price
+        payments, at = curator.payments, curator.clock()
+        charged = payments.find_accounts(self.touches, at=at, stop=stop)
         key = mechanism_key(
-            request, price, run.rows.touches, charged.accounts, analyst=curator.analyst
+            order.request, price, self.touches, charged.accounts, analyst=curator.analyst
         )
         reservation = payments.reserve(
-            run.rows.touches, charged.accounts, price, key=key, at=at, question=question
+            self.touches, charged.accounts, price, key=key, at=at, question=order.question
         )
         packed = reservation.answer
         if packed is None:
-            packed = run.release(mechanism, reservation, stop)
+            packed = self._release(mechanism, reservation, stop)
         if packed == FAILED:
             raise EngineFailed(
-                f"'{question}' was charged, but failed after noise was drawn, and is not tried again: a "
+                f"'{order.question}' was charged, but failed after noise was drawn, and is not tried again: a "
                 "second try could reveal the noise of the first. Ask with another epsilon."
             )
         paid = price if reservation.is_new else None
@@ -155,54 +237,34 @@ def release_mechanism(  # noqa: PLR0913 -- what is charged, and what is done
             cautions=charged.cautions,
         )
 
-
-class _MechanismRun:
-    """One run: searches for domains, then the coded rows, then the mechanism."""
-
-    def __init__(
+    def _release(
         self,
-        curator: Curator,
-        held: CatalogTable,
-        columns: Sequence[ColumnCode] | ColumnChoice,
-        searches: DomainSearches | None,
-    ) -> None:
-        self._curator, self._held, self._columns = curator, held, columns
-        self.rows = scan_table(held, held.name)
-        self.limit = counting_limit(self.rows)
-        self._searches = searches
-        self._plans = [] if searches is None else searches.plan(held)
-        self._counter: CodedCounter | None = None
-        self._has_searched = False
-        if not callable(columns):
-            self._make_counter(columns)
-
-    def release(
-        self,
-        mechanism: Callable[[CodedCounter], bytes],
+        mechanism: Callable[[Sequence[CodedCounter]], bytes],
         reservation: Reservation,
         stop: CancelToken,
     ) -> bytes:
-        """Return what the ledger keeps of it."""
-        payments = self._curator.payments
         try:
             exact = self._read_rows(stop)
-            return payments.commit(
+            return self._curator.payments.commit(
                 reservation,
                 lambda: hide_unexpected_errors(lambda: mechanism(self._code_rows(exact))),
-                has_drawn=self._has_drawn,
+                has_drawn=lambda: (
+                    self._has_searched or any(one.has_counted for one in self._counters)
+                ),
             )
         finally:
-            if self._counter is not None:
-                self._counter.close()
+            for counter in self._counters:
+                counter.close()
 
     def _read_rows(self, stop: CancelToken) -> list[ExactResults]:
         """Do all that needs no noise, and can be stopped."""
         engine = self._curator.engine
 
         def read() -> list[ExactResults]:
-            if self._counter is not None:
-                self._counter.store_rows()
-            return [run_queries(plan, engine) for plan in self._plans]
+            for counter in self._counters:
+                counter.store_rows()
+            plans = self._searches.plans if self._searches is not None else []
+            return [run_queries(plan, engine) for plan in plans]
 
         with self._curator.payments.hold_engine(stop):
             try:
@@ -213,21 +275,24 @@ class _MechanismRun:
         stop.check()
         return exact
 
-    def _code_rows(self, exact: Sequence[ExactResults]) -> CodedCounter:
-        """Find domains, and return the counter of rows that are coded by them."""
+    def _code_rows(self, exact: Sequence[ExactResults]) -> list[CodedCounter]:
+        """Find domains, and return the counters of rows that are coded by them."""
         found: dict[str, PrivateDomain] = {}
-        if self._searches is not None:
+        if exact and self._searches is not None:
             self._has_searched = True
-            found = self._searches.read(self._held, self._plans, exact)
-        if self._counter is None:
-            columns = self._columns
-            return self._make_counter(columns(found) if callable(columns) else columns)
-        return self._counter
+            found = self._searches.find(exact)
+        if not self._counters:
+            self._make_counters(found)
+        return self._counters
 
-    def _make_counter(self, columns: Sequence[ColumnCode]) -> CodedCounter:
+    def _make_counters(self, found: Mapping[str, PrivateDomain]) -> None:
         curator = self._curator
-        self._counter = CodedCounter(self.rows, columns, curator.engine, lock=curator.payments.lock)
-        return self._counter
-
-    def _has_drawn(self) -> bool:
-        return self._has_searched or (self._counter is not None and self._counter.has_counted)
+        self._counters = [
+            CodedCounter(
+                rows,
+                columns(found) if callable(columns) else columns,
+                curator.engine,
+                lock=curator.payments.lock,
+            )
+            for rows, columns in self._counted
+        ]
