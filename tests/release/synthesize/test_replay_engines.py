@@ -42,8 +42,10 @@ DAY = dt.date(2024, 1, 10)
 class ReplayedCosts(SynthesisBudget):
     """Returns what was released before, and adds up what the difference costs; records where nothing was."""
 
-    def __init__(self, counter: CodedCounter, released: list[Any] | None = None) -> None:
-        super().__init__(RHO, sensitivity=counter.sensitivity, one=counter.one)
+    def __init__(
+        self, counter: CodedCounter, released: list[Any] | None = None, *, amount: Fraction = RHO
+    ) -> None:
+        super().__init__(amount, sensitivity=counter.sensitivity, one=counter.one)
         self.kept: list[Any] = []
         self.to_release = None if released is None else iter(released)
         self.cost = Fraction(0)

@@ -28,6 +28,7 @@ from discreet.release.synthesize.rules import (
     has_impossible,
 )
 from discreet.release.synthesize.sample import sample_rows
+from discreet.release.synthesize.sample_given import sample_rows_given
 
 # The version of the content; it changes when older programs could not read it.
 VERSION = 1
@@ -109,16 +110,28 @@ class SyntheticModel:
             chance: Where randomness comes from; without it, from the operating system.
         """
         chance = np.random.default_rng() if chance is None else chance
+        return self._sample_possible(np.zeros((count, 0), np.int32), chance)
+
+    def sample_given(self, known: Rows, chance: Chance) -> Rows:
+        """Return one row for each of `known`, which has the first columns; the others are drawn given these.
+
+        Guarantee: the first columns are those of `known`, and every rule of other columns holds in every
+        row. No rule may be about the first columns.
+        """
+        return self._sample_possible(np.asarray(known, np.int32), chance)
+
+    def _sample_possible(self, known: Rows, chance: Chance) -> Rows:
         zeros = self.rules.fitted_zeros
-        rows = self._sample_fine(count, zeros, chance)
+        rows = self._sample_fine(known, zeros, chance)
         broken = np.nonzero(has_impossible(rows, zeros))[0]
         for _ in range(_MOST_DRAWS):
             if not len(broken):
                 break
-            rows[broken] = self._sample_fine(len(broken), zeros, chance)
+            rows[broken] = self._sample_fine(known[broken], zeros, chance)
             broken = broken[has_impossible(rows[broken], zeros)]
         if len(broken):
             rows[broken] = self._replace_rows(rows, broken, zeros, chance)
+            rows[broken, : known.shape[1]] = known[broken]
         return self.rules.derive(rows)
 
     def sample_finest(self, count: int, chance: Chance) -> Rows:
@@ -195,14 +208,20 @@ class SyntheticModel:
                 _rules_from_content(content["rules"], columns),
             )
 
-    def _sample_fine(self, count: int, zeros: Sequence[ImpossibleRule], chance: Chance) -> Rows:
-        columns = self.columns
+    def _sample_fine(self, known: Rows, zeros: Sequence[ImpossibleRule], chance: Chance) -> Rows:
+        columns, (count, given) = self.columns, known.shape
         coarse = [
             one.of_values(level)
             for one, level in zip(columns.resolutions, self.levels, strict=True)
         ]
-        rows = sample_rows(self.table, count, chance)
-        return refine_rows(rows, coarse, columns.frequencies, zeros, chance)
+        if not given:
+            rows = sample_rows(self.table, count, chance)
+            return refine_rows(rows, coarse, columns.frequencies, zeros, chance)
+        working = {place: coarse[place][known[:, place]] for place in range(given)}
+        rows = sample_rows_given(self.table, working, count, chance)
+        rows = refine_rows(rows, coarse, columns.frequencies, zeros, chance)
+        rows[:, :given] = known
+        return rows
 
     def _replace_rows(
         self,

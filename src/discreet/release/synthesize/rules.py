@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import reduce
 from typing import TypeVar
 
@@ -131,6 +131,24 @@ class RuleSystem:
         for one in self.derivations:
             whole[:, one.column] = one.codes[tuple(whole[:, each] for each in one.determinants)]
         return whole
+
+
+def shift_rule(rule: Rule, by: int) -> Rule:
+    """Return a rule about columns that stand so many places further back."""
+
+    def shift(columns: Columns) -> Columns:
+        return tuple(one + by for one in columns)
+
+    match rule:
+        case DependencyRule():
+            moved = shift(rule.determinants)
+            return replace(rule, column=rule.column + by, determinants=moved)
+        case OrderRule():
+            return replace(rule, lower=rule.lower + by, upper=rule.upper + by)
+        case ImpossibleRule():
+            return replace(rule, columns=shift(rule.columns))
+        case SumRule():
+            return replace(rule, column=rule.column + by, parts=shift(rule.parts))
 
 
 def has_impossible(rows: Rows, zeros: Iterable[ImpossibleRule]) -> Cells:

@@ -1,0 +1,149 @@
+"""Tables of people and of what each has several of, such as patients and visits, synthesized together."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.random import Generator as Chance
+from numpy.typing import NDArray
+
+from discreet.release.synthesize.model import SyntheticModel
+from discreet.release.synthesize.resolutions import ColumnShape
+from discreet.release.synthesize.rounds import Counter, FitSettings, fit_model
+from discreet.release.synthesize.rules import Rows, Rule, shift_rule
+from discreet.release.synthesize.spending import SynthesisBudget, divide_budget
+
+
+class BudgetMaker(Protocol):
+    """Makes the budget of one table's counts, of a part of the whole amount."""
+
+    def __call__(self, amount: Fraction, counter: Any) -> SynthesisBudget:
+        """Return what the looks of `counter` are paid from."""
+        ...
+
+
+@dataclass(frozen=True)
+class TableShape:
+    """What is public about the columns of one table of a family, and the rules among them."""
+
+    columns: tuple[ColumnShape, ...]
+    rules: tuple[Rule, ...] = ()
+
+
+@dataclass(frozen=True)
+class ChildRows:
+    """Rows of a child table, and the place of each one's parent."""
+
+    rows: Rows
+    parents: NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class FamilyRows:
+    """Rows of the parent table, and of each child table."""
+
+    parents: Rows
+    children: tuple[ChildRows, ...]
+
+
+@dataclass(frozen=True)
+class FamilyModel:
+    """A model of a parent table with the numbers of children, and of each child given its parent.
+
+    Attributes:
+        parent: Of the parent's columns, and of how many rows it has in each child table.
+        children: Of the parent's columns and those of a child table, for each child table.
+        given: How many columns the parent has.
+    """
+
+    parent: SyntheticModel
+    children: tuple[SyntheticModel, ...]
+    given: int
+
+    def sample(self, count: int, chance: Chance) -> FamilyRows:
+        """Return `count` parents and all their children.
+
+        Guarantee: every child has a parent, and every parent as many children as were drawn for it.
+        """
+        drawn = self.parent.sample(count, chance)
+        parents = drawn[:, : self.given]
+        children: list[ChildRows] = []
+        for place, model in enumerate(self.children):
+            numbers = drawn[:, self.given + place]
+            owners = np.repeat(np.arange(count), numbers)
+            rows = model.sample_given(parents[owners], chance)
+            children.append(ChildRows(rows[:, self.given :], owners))
+        return FamilyRows(parents, tuple(children))
+
+    def to_content(self) -> dict[str, Any]:
+        """Return what a file needs to hold, as JSON can write it."""
+        return {
+            "parent": self.parent.to_content(),
+            "children": [one.to_content() for one in self.children],
+            "given": self.given,
+        }
+
+    @staticmethod
+    def from_content(content: Mapping[str, Any]) -> FamilyModel:
+        """Return the model that `to_content` wrote."""
+        return FamilyModel(
+            SyntheticModel.from_content(content["parent"]),
+            tuple(SyntheticModel.from_content(one) for one in content["children"]),
+            int(content["given"]),
+        )
+
+
+def fit_family(
+    counters: Sequence[Counter],
+    parent: TableShape,
+    children: Sequence[tuple[TableShape, int]],
+    amount: Fraction,
+    make_budget: BudgetMaker,
+    *,
+    settings: FitSettings,
+    chance: Chance,
+) -> FamilyModel:
+    """Return the model of a family of tables, measured within `amount`.
+
+    Half of it is for the parent, the rest for its child tables alike. Rules of a child table are about its
+    own columns.
+
+    Args:
+        counters: Of the parent's columns and numbers of children; then, for each child table, of the
+            parent's columns and its own.
+        parent: The parent table.
+        children: Each child table, and how many rows of one parent count at most.
+        amount: What may be spent: a rho, or an epsilon without delta.
+        make_budget: Makes the budget of each table.
+        settings: How tables are fitted.
+        chance: Randomness that needs no protection.
+    """
+    given = len(parent.columns)
+    weights = [1.0] + [1 / len(children)] * len(children)
+    numbers = [ColumnShape(most + 1, is_ordered=True) for _, most in children]
+    shapes = [TableShape((*parent.columns, *numbers), parent.rules)]
+    shapes += [
+        TableShape(
+            (*parent.columns, *child.columns), tuple(shift_rule(one, given) for one in child.rules)
+        )
+        for child, _ in children
+    ]
+    models = [
+        fit_model(
+            counter,
+            shape.columns,
+            make_budget(share, counter),
+            target=None,
+            settings=settings,
+            chance=chance,
+            rules=shape.rules,
+        )
+        for counter, shape, share in zip(
+            counters, shapes, divide_budget(amount, weights), strict=True
+        )
+    ]
+    return FamilyModel(models[0], tuple(models[1:]), given)
