@@ -217,7 +217,7 @@ class SyntheticModel:
         if not given:
             rows = sample_rows(self.table, count, chance)
             return refine_rows(rows, coarse, columns.frequencies, zeros, chance)
-        working = {place: coarse[place][known[:, place]] for place in range(given)}
+        working = {place: coarse[place][known[:, place]].astype(np.int32) for place in range(given)}
         rows = sample_rows_given(self.table, working, count, chance)
         rows = refine_rows(rows, coarse, columns.frequencies, zeros, chance)
         rows[:, :given] = known
