@@ -35,17 +35,17 @@ Schmidt Rossi Dubois Kowalski Ivanov Yamamoto O'Brien McCarthy Smith-Jones Parki
 )
 RARE_GIVEN = _words(
     """
-Zofija Thandiwe Bronisława Oyinkansola Svanhildur Xochitl Aneurin Iphigenia Ngaire Tamsyn Caoilfhionn Rhiannedd Sinethemba
-Yevpraksia Ottoline Zebulon Thorvald Quillon Ambrogio Tirzah Keziah Wulfric Hyacinthe Perpetua Ludivine Gwenllian Eszter
-Malgorzatka Dagrun Isaura Tebogo Kgomotso Rangimarie Oddvar Ysolde Nontobeko Przemek Jadwiga Marzanna Ulrikke
+Zofija Thandiwe Wiebrecht Oyinkansola Thorgerd Ixtlali Aneurin Iphigenia Ngaire Tamsyn Caoilfhionn Rhiannedd Sinethemba
+Yevpraksia Ermintrude Zebulon Thorvald Quillon Zdzimir Tirzah Gwladus Wulfric Hyacinthe Theodolinde Tancrède Gwenllian Malgosza
+Malgorzatka Ragnfrid Zephyrine Tebogo Kgomotso Rangimarie Eadgyth Ysolde Nontobeko Yevgenka Nkiruka Tsvetana Ingvill
 """
 )
 RARE_FAMILY = _words(
     """
-Brzezicki Oyelaran Featherstonehaugh Abernethy Quackenbush Zwingmann Mkhabela Thistlewood Vanterpool Ødegaard Szczepanik
+Brzezicki Oyelaran Featherstonehaugh Abernathie Quackenboss Zwingmann Mkhabela Thistlewood Vanterpool Ødegaard Szczepanczyk
 Hrafnsdóttir Ogunbanwo Pellworm Wrzesniewski Cholmondeley Tshabalala Vuillermoz Drinkwater-Hale Ngcobo Blackadder Oestergaard
-Kalinauskas Papageorgiou Llewelyn-Bowen Strzelecki Mukherji-Roy Ravensdale Ekwueme Trzaskowski Birtwistle Quenneville
-Nakashidze Gvozdenovic Hollingberry Pfaffenbach Tuiasosopo Wojciechowski Entwhistle Uwimana
+Kalinauskas Papageorgiou Llewelyn-Bowen Strzelecki Mukherji-Roy Ravensdale Ekwueme Trzaskowski Birtwistle Quennell
+Nakashidze Gvozdenovic Hollingberry Pfaffenbach Tuiasosopo Wojciechowicz Entwhistle Uwimana
 """
 )
 TOWNS_KNOWN = _words(

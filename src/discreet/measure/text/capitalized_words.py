@@ -98,7 +98,7 @@ def classify_word(word: str, language: str = "en") -> int:
     kind = WordKind.UPPER if word.isupper() else 0
     parts = [plain.replace("'", "").replace("’", ""), *_PARTS.findall(plain)]
     kind |= WordKind.EPONYM if any(part in lexicon.eponyms() for part in parts) else 0
-    ordinary = {part for part in parts if lexicon.is_ordinary(part, language)}
+    ordinary = {part for part in parts if lexicon.is_everyday(part, language)}
     if ordinary.issuperset(parts[1:]):
         kind |= WordKind.ORDINARY
     elif language == "de" and len(parts) > 2 and parts[-1] in ordinary:

@@ -55,15 +55,24 @@ selon signé signée nommé nommée dénommé dénommée appelé appelée préno
 appeler demander joindre
 según firmado firmada llamado llamada llamada atentamente saludos saludo estimado estimada querido querida remitirme refiere_a remitido
 """
-# Verbs that people do in notes.
-ACTS = """
+# Verbs that people do in notes, as patterns; an underscore is a blank.
+_GERMAN_ACTS = r"""
 berichtet berichtete klagt klagte gibt gab stellt stellte kommt kam wurde wird ist war hat hatte lebt wohnt wohnte verneint verneinte leidet litt nimmt
-nahm arbeitet arbeitete erhielt bittet bat sagt sagte erklärt möchte fühlt zeigt zeigte besucht stürzte fiel
-rapporte se_plaint présente nie décrit consulte habite vit est était a_été souffre prend travaille dit déclare signale vient revient refuse accepte
-demande explique marche dort reçoit
-refiere niega acude vive presenta es fue está tiene tuvo ingresa ingresó toma trabaja dice comenta relata explica rechaza acepta camina duerme recibe
-consulta sufre solicita
+nahm arbeitet arbeitete erhielt bittet bat sagt sagte erklärt möchte fühlt zeigt zeigte besucht stürzte fiel machte macht versteht erzählte meinte
+meint fehlte fehlt wünscht wünschte behauptet behauptete erreichte rief ruft fährt fuhr ging geht kann konnte will wollte soll sollte schläft schlief
 """
+_FRENCH_ACTS = r"""
+rapporte se_plaint présente nie décrit consulte habite vit est était a_été souffre prend travaille dit déclare signale vient revient refuse accepte
+demande explique marche dort reçoit a avait était sera va doit peut souhaite s['’]est n['’]a m['’]a ne_peut comprend affirme
+"""
+_SPANISH_ACTS = r"""
+refiere niega acude vive presenta es fue está tiene tuvo ingresa ingresó toma trabaja dice comenta relata explica rechaza acepta camina duerme recibe
+consulta sufre solicita se ha había estaba era será va puede quiere me nos comprende afirma \w{2,10}ió \w{1,10}[b-df-hj-np-tv-zñ]ó
+"""
+ACTS = {
+    language: "|".join(acts.split()).replace("_", " ")
+    for language, acts in (("de", _GERMAN_ACTS), ("fr", _FRENCH_ACTS), ("es", _SPANISH_ACTS))
+}
 # Words before a place, in phrases that leave no doubt.
 LIVES = (
     r"wohnt|wohnte|wohnen|wohnhaft|wohnend|lebt|lebte|leben|lebend|geboren|geb\.|gebürtig|aufgewachsen|arbeitet|arbeitete|stammt|kommt|zog|zogen|verzogen|gezogen|umgezogen"

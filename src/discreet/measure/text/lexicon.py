@@ -51,13 +51,13 @@ _NAME_HEADS = frozenset(_NAME_HEADS_TEXT.split())
 @cache
 def given_names() -> frozenset[str]:
     """Return common given names."""
-    return _read("given") | _read("census_given") | GIVEN_NAMES
+    return _read("given") | _unpack("given") | GIVEN_NAMES
 
 
 @cache
 def family_names() -> frozenset[str]:
     """Return common family names."""
-    return _read("family") | _read("census_family") | FAMILY_NAMES
+    return _read("family") | _unpack("family") | FAMILY_NAMES
 
 
 @cache
@@ -75,8 +75,7 @@ def cities() -> frozenset[str]:
 @cache
 def towns() -> frozenset[str]:
     """Return places of the world, small ones too, with blanks between their words."""
-    packed = (files("discreet") / "data" / "text" / "towns.xz").read_bytes()
-    return cities().union(lzma.decompress(packed).decode("utf-8").split("\n"))
+    return cities() | _unpack("towns")
 
 
 def is_ordinary(word: str, language: str = "en") -> bool:
@@ -97,6 +96,30 @@ def is_ordinary(word: str, language: str = "en") -> bool:
     if len(word) > 6 and word.endswith(endings):
         return True
     return language == "de" and _ends_with_noun(word)
+
+
+def is_everyday(word: str, language: str = "en") -> bool:
+    """Return whether a word in lower case is no name, as the texts of a language use it, or a drug.
+
+    It knows more words than `is_ordinary`, and towns among them.
+
+    >>> is_everyday("boulder"), is_ordinary("boulder"), is_everyday("apixaban", "fr")
+    (True, False, True)
+    """
+    return (
+        word in everyday_words(language or "en")
+        or word in _unpack("drugs")
+        or (language != "en" and word in _foreign_words(language))
+        or is_ordinary(word, language)
+    )
+
+
+@cache
+def _foreign_words(language: str) -> frozenset[str]:
+    """Return words of other languages that are no names: English ones, and all if the language is unknown."""
+    others = ("en",) if language else ("en", *_LISTS)
+    words = frozenset[str]().union(*(everyday_words(other) for other in others))
+    return words - given_names() - family_names()
 
 
 def is_listed(word: str, language: str = "en") -> bool:
@@ -123,7 +146,7 @@ def _ends_with_noun(word: str) -> bool:
 @cache
 def everyday_words(language: str) -> frozenset[str]:
     """Return the everyday words of one language, as texts write them in lower case."""
-    return _read(_LISTS.get(language, "ordinary"))
+    return _read(_LISTS.get(language, "ordinary")) | _unpack(f"everyday_{language}")
 
 
 def is_country(word: str) -> bool:
@@ -156,3 +179,9 @@ _LISTS = {"de": "german", "fr": "french", "es": "spanish"}
 def _read(name: str) -> frozenset[str]:
     lines = (files("discreet") / "data" / "text" / f"{name}.txt").read_text("utf-8").splitlines()
     return frozenset(word for line in lines if not line.startswith("#") for word in line.split())
+
+
+@cache
+def _unpack(name: str) -> frozenset[str]:
+    packed = (files("discreet") / "data" / "text" / f"{name}.xz").read_bytes()
+    return frozenset(lzma.decompress(packed).decode("utf-8").split("\n"))

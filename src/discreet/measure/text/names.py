@@ -15,6 +15,7 @@ from discreet.measure.text.capitalized_words import (
     is_own,
 )
 from discreet.measure.text.context import word_before
+from discreet.measure.text.likeness import name_likeness
 from discreet.measure.text.person_names import fold_accents
 from discreet.measure.text.spans import TextSpan
 
@@ -111,12 +112,13 @@ _FOREIGN_CUES = frozenset(
 )
 _FOREIGN_CUE = re.compile(r"[ \n]{0,2}[,:(.]{0,2}[ \n]{1,3}[\"“(]?\Z")
 _FOREIGN_BY_TEXT = """
-von mit durch an für bei par avec chez por con para
+von mit durch an für bei par avec chez por con para by
 """
 _FOREIGN_BY = frozenset(_FOREIGN_BY_TEXT.split())
-_FOREIGN_DOES = re.compile(
-    rf"(?:,? (?:{'|'.join(languages.ACTS.split()).replace('_', ' ')}))\b", re.IGNORECASE
-)
+_FOREIGN_DOES = {
+    language: re.compile(rf",? (?:{acts})\b", re.IGNORECASE)
+    for language, acts in languages.ACTS.items()
+}
 _HEADS_BEFORE = re.compile(
     r"(?:\bmorbus|\bM\.|\b(?:maladie|syndrome|signes?|man(?:œ|oe)uvre|score|test|échelle|indice|enfermedad|síndrome|sindrome|signo|maniobra|escala|índice|prueba|chorée|corea|anémie"
     r"|anemia|thyroïdite|tiroiditis|lymphome|linfoma|tumeur|tumor|sarcome|sarcoma|hernie|hernia|fracture|fractura) (?:de |d['’]|del )|\bnach|\bde) ?\Z",
@@ -201,7 +203,7 @@ class _Run:
         """
         strict = self.opens_sentence and not self.words[0].kind & WordKind.UNKNOWN
         pattern = _STRICT if strict else _DOES
-        patterns = (pattern, _STRICT, _OWNS, *([] if self.language == "en" else [_FOREIGN_DOES]))
+        patterns = (pattern, _STRICT, _OWNS, _FOREIGN_DOES.get(self.language, _STRICT))
         return any(known.match(self.text, self.end) for known in patterns)
 
     @property
@@ -347,7 +349,23 @@ def _is_capital_name(run: _Run) -> bool:
         return False
     if word.end - word.start <= _SHORT_WORD or run.is_product:
         return False
-    return run.is_inside or _opens_as_town(run)
+    likeness = _likeness_of(run, word)
+    if run.is_inside:
+        # People are met, called and seen without an article; things rarely are.
+        is_met = word_before(run.text, run.start) in _FOREIGN_BY
+        return likeness > (2 * _UNLIKE if is_met else _UNLIKE)
+    return likeness > _LIKE or _opens_as_town(run)
+
+
+# Logarithms of odds: inside a sentence a capital is evidence, at its start it is none.
+_UNLIKE, _LIKE = -2.0, 1.0
+_WORD_PARTS = re.compile(r"[^\W\d_]++")
+
+
+def _likeness_of(run: _Run, word: CapitalizedWord) -> float:
+    """Return how much a word looks like a name: of a hyphenated one, the part that does so most."""
+    parts = _WORD_PARTS.findall(fold_accents(run.text[word.start : word.end]))
+    return max(name_likeness(part, run.language) for part in parts)
 
 
 _SHORT_WORD = 3
@@ -379,7 +397,13 @@ def _is_several(run: _Run) -> bool:
         return run.acts and all(word.end - word.start > 2 for word in words)
     if run.words[0].kind & WordKind.INITIAL and len(words) == 1:
         # `J. Brzezicki`, but not `the class is B. Fingerprints were taken`.
-        return run.acts or not run.is_inside or run.text[run.start - 2] == ","
+        return (
+            run.acts
+            or not run.is_inside
+            or run.text[run.start - 2] == ","
+            or word_before(run.text, run.start) in _FOREIGN_BY
+            or (bool(words[0].kind & WordKind.UNKNOWN) and _likeness_of(run, words[0]) > _UNLIKE)
+        )
     if len(words) < len(run.words):
         return True
     if words[0].kind & WordKind.GIVEN and words[-1].kind & (WordKind.FAMILY | WordKind.UNKNOWN):
@@ -429,7 +453,7 @@ def find_lower_names(text: str, words: set[str], language: str) -> Iterator[Text
     for given in sorted(
         word
         for word in (words & lexicon.given_names()) | known
-        if not lexicon.is_ordinary(fold_accents(word), language)
+        if not lexicon.is_everyday(fold_accents(word), language)
     ):
         for found in re.finditer(rf"(?<![\w@./-]){given}(?![\w@./])", text):
             end = _end_of_lower_name(text, found.end(), language)
@@ -437,7 +461,7 @@ def find_lower_names(text: str, words: set[str], language: str) -> Iterator[Text
                 yield TextSpan(found.start(), end, "A", "NAME")
     for found in _LOWER_CUE.finditer(text) if not words.isdisjoint(_LOWER_CUES) else ():
         plain = fold_accents(found["given"])
-        if not lexicon.is_ordinary(plain, language) or plain in lexicon.given_names():
+        if not lexicon.is_everyday(plain, language) or plain in lexicon.given_names():
             end = _end_of_lower_name(text, found.end(), language)
             if end > found.end():
                 yield TextSpan(found.start("given"), end, "A", "NAME")
@@ -453,7 +477,9 @@ def _end_of_lower_name(text: str, end: int, language: str) -> int:
         is_family = plain in lexicon.family_names() and language != "en"
         if languages.is_small_word(plain):
             break
-        if lexicon.is_ordinary(plain, language) and not is_family:
+        if lexicon.is_everyday(plain, language) and not is_family:
+            break
+        if plain not in lexicon.family_names() and name_likeness(plain, language) < _UNLIKE:
             break
         end = found.end()
     return end
@@ -469,7 +495,7 @@ def find_kin(text: str) -> Iterator[TextSpan]:
     """Return given names in small letters after a word for a relative: `wife maria`."""
     for found in _KIN.finditer(text):
         word = found["name"]
-        if word in lexicon.given_names() and not lexicon.is_ordinary(word):
+        if word in lexicon.given_names() and not lexicon.is_everyday(word):
             yield TextSpan(*found.span("name"), "A", "NAME")
 
 
@@ -485,7 +511,7 @@ def find_titled_names(text: str, language: str) -> Iterator[TextSpan]:
         if (
             word in lexicon.family_names()
             or word in lexicon.given_names()
-            or not (lexicon.is_ordinary(word, language) or languages.is_small_word(word))
+            or not (lexicon.is_everyday(word, language) or languages.is_small_word(word))
         ):
             yield TextSpan(*found.span("name"), "A", "NAME")
 
@@ -494,7 +520,7 @@ def _find_own_lower(text: str, own: Collection[str]) -> Iterator[TextSpan]:
     """Return the table's own names in small letters, unless they are everyday words."""
     for found in _OWN_WORD.finditer(text):
         word = found[0]
-        if len(word) > 2 and is_own(word, own) and not lexicon.is_ordinary(fold_accents(word)):
+        if len(word) > 2 and is_own(word, own) and not lexicon.is_everyday(fold_accents(word)):
             yield TextSpan(*found.span(), "A", "NAME")
 
 

@@ -14,7 +14,7 @@ from discreet.measure.text.spans import TextSpan
 # Words for the plate itself: whatever looks like a plate soon after them is one.
 _PLATE_WORD = re.compile(
     r"\b(?:(?:licen[sc]e |number |registration |car |vehicle )?plates?(?: number)?|registration(?: (?:number|no|mark))?|reg\.?(?: no\.?)?|tag number|amtl\.? kennzeichen|(?:auto|kfz-|amtliche[sn]? )?kennzeichen|nummernschild"
-    r"|immatricul\w{1,8}|plaques?(?: d['’]immatriculation| minéralogique)?|matr[íi]culas?|placas?|patente|targa|kenteken|regnr|registreringsnummer|rejestracyjn\w{1,4}|rejestracj\w{1,3})\b",
+    r"|immatricul\w{1,8}|plaques?(?: d['’]immatriculation| minéralogique)?|matr[íi]culas?|placas?|patente|targa|vr[mn]|kenteken|regnr|registreringsnummer|rejestracyjn\w{1,4}|rejestracj\w{1,3})\b",
     re.IGNORECASE,
 )
 # What may stand between: small words of the four languages, or the rest of a noun phrase.
@@ -41,24 +41,30 @@ _COUNTRY_PLATE = re.compile(
     r"|[A-Z]{3}-?\d[A-Z]\d{2}|[A-Z]{3}[- ]?\d{4}"  # Brazil, many states
     r"|[A-Z0-9]{1,3}-[A-Z0-9]{2,3}-[A-Z0-9]{1,3}"  # Netherlands
     r"|[A-Z]{2,3} \d{3,5}[A-Z]{0,2}|[A-Z]{2,3} [A-Z0-9]{4,5}"  # Poland
-    r"|\d[A-Z]{3}\d{3}|\d{3}[ -]?[A-Z]{3}|[A-Z]{2}[- ]?\d{4,5}|\d{2} ?\d{2}[A-Z]{2}|\d-\d{4}[A-Z]|[A-Z]{2}\d [A-Z0-9]{3}"  # other states
+    r"|\d{2,3}[- ][A-Z]{1,2}[- ]\d{1,6}"  # Ireland
+    r"|[A-Z]{2}[ -]?\d{1,2}[ -]?[A-Z]{1,3}[ -]?\d{4}"  # India
+    r"|[A-Z]{3} \d{1,3}[A-Z]|[A-Z]{4}[ -]\d{3}|\d[A-Z]{2}[ -]?\d[A-Z]{2}|[A-Z]{3}[ -]?\d{2}[A-Z]"  # United Kingdom before 1983, Canada, Australia
+    r"|\d[A-Z]{3} ?\d{3}|\d{3}[ -]?[A-Z]{3}|[A-Z]{2}[- ]?\d{4,5}|\d{2} ?\d{2}[A-Z]{2}|\d-\d{4}[A-Z]|[A-Z]{2}\d [A-Z0-9]{3}"  # other states
     r")(?![\w/%]|[.,]\d|-\w)"
 )
-# Forms that hardly anything else has: `AB-123-CD`, `M-AB 1234`, `SZY-4C17`.
+# Forms that hardly anything else has: `AB-123-CD`, `M-AB 1234`, `SZY-4C17`, `LK19 XYZ` (the digits are half-years), `191-D-12345`,
+# `MH 12 AB 1234`.
 _CLEAR_PLATE = re.compile(
-    r"[A-Z](?<![\w./-].)(?:[A-Z]-\d{3}-[A-Z]{2}|[A-ZÄÖÜ]{0,2}-[A-Z]{1,2} \d{1,4}[EH]?|[A-Z]{2}-\d[A-Z]\d{2})(?![\w/%-]|[.,]\d)"
+    r"[A-Z\d](?<![\w./-].)(?:(?<=[A-Z])[A-Z]-\d{3}-[A-Z]{2}|(?<=[A-Z])[A-ZÄÖÜ]{0,2}-[A-Z]{1,2} \d{1,4}[EH]?|(?<=[A-Z])[A-Z]{2}-\d[A-Z]\d{2}"
+    r"|(?<=[A-HJ-PR-Y])[A-HJ-PR-Y](?:[0-2]\d|[5-7]\d) ?[A-HJ-PR-Z]{3}|(?<=[0-3])\d[12]?-[A-Z]{1,2}-\d{1,6}"
+    r"|(?<=[A-Z])[A-Z][ -]\d{1,2}[ -][A-Z]{1,3}[ -]\d{4})(?![\w/%-]|[.,]\d)"
 )
 _BRACKETED = re.compile(
     r"(?: [^\W\d_]{3,12})? \((?P<plate>(?=[0-9 -]{0,7}[A-Z])(?=[A-Z -]{0,7}\d)[A-Z0-9][A-Z0-9 -]{3,9}[A-Z0-9])\)"
 )
-_SHORTEST, _LONGEST = 4, 9
+_SHORTEST, _LONGEST = 4, 10
 _REACH = 64
 _UNIT = re.compile(r" ?(?:mg|ml|mcg|km|mph|cm|mm|years?|days?|Jahre|ans|años|Uhr)\b")
 
 
 _PLATE_WORDS_TEXT = """
 plate plates registration reg tag kennzeichen autokennzeichen nummernschild plaque plaques matricula matrícula matriculas matrículas placa placas
-patente targa kenteken regnr registreringsnummer
+patente targa vrm vrn kenteken regnr registreringsnummer
 """
 _PLATE_WORDS = frozenset(_PLATE_WORDS_TEXT.split())
 # Words for a vehicle and its driver: the form of a country's plate must follow at once.
@@ -67,7 +73,11 @@ vehicle vehicles car truck van motorcycle motorbike ambulance taxi sedan pickup 
 wagens auto autos pkw lkw kfz motorrad krankenwagen unfallwagen unfallwagens transporter fahrer vehicule vehicules véhicule véhicules
 voiture voitures camion camionnette moto conducteur conductrice vehiculo vehículo vehiculos vehículos coche coches furgoneta motocicleta
 automovil automóvil conductor conductora honda toyota ford bmw audi mercedes volkswagen vw golf passat polo clio renault peugeot citroen citroën seat opel fiat skoda
-volvo mazda nissan hyundai kia dacia
+volvo mazda nissan hyundai kia dacia vauxhall tesla jeep chevrolet subaru suzuki mitsubishi lexus jaguar porsche cupra saab dodge chrysler
+buick cadillac vespa yamaha kawasaki ducati piaggio iveco scania lorry lorries minibus hatchback saloon moped tractor coach limousine
+lastwagen lastkraftwagen sattelzug anhänger motorroller roller traktor wohnmobil kombi lieferwagen kleinbus taxis fourgon fourgonnette
+utilitaire autocar tracteur remorque scooters berline camión camion camiones autobús autobus autocares motocicletas ciclomotor tractor
+remolque turismo camioneta todoterreno samochód samochodu pojazd
 """
 _VEHICLES = frozenset(_VEHICLES_TEXT.split())
 _VEHICLE_WORD = re.compile(rf"\b(?:{'|'.join(sorted(_VEHICLES, reverse=True))})\b")
