@@ -54,6 +54,7 @@ class WordKind:
     UNKNOWN = 128
     OWN = 256
     TITLED = 512  # right after a title or a label such as `Name:`
+    RARE = 1024  # a name of the long lists only
     NAME = GIVEN | FAMILY | OWN
 
 
@@ -106,11 +107,17 @@ def classify_word(word: str, language: str = "en") -> int:
     elif len(parts) > 2:
         # `Self-emp` is no name, although `Self` alone may be one.
         parts = [part for part in parts if part not in ordinary]
-    kind |= WordKind.GIVEN if any(part in lexicon.given_names() for part in parts) else 0
-    kind |= WordKind.FAMILY if any(part in lexicon.family_names() for part in parts) else 0
+    kind |= _kind_of_name(parts)
     if not kind & (WordKind.NAME | WordKind.ORDINARY) and word[0].isupper():
         kind |= WordKind.UNKNOWN
     return kind
+
+
+def _kind_of_name(parts: list[str]) -> int:
+    kind = WordKind.GIVEN if any(part in lexicon.given_names() for part in parts) else 0
+    kind |= WordKind.FAMILY if any(part in lexicon.family_names() for part in parts) else 0
+    is_rare = bool(kind) and lexicon.common_names().isdisjoint(parts)
+    return kind | WordKind.RARE if is_rare else kind
 
 
 def _is_title(plain: str, language: str) -> bool:

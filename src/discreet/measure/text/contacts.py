@@ -38,7 +38,7 @@ _VERSION = re.compile(
 )
 
 _EXTENSION = (
-    r"(?:[ ,;]{0,3}\(?(?:ext|extn|extension|extensión|x|durchwahl|dw|apparat|app|poste|interno|int|anexo|wewn|wew)\b"
+    r"(?:[ ,;]{0,3}\(?(?:ext|extn|extension|extensión|x|durchwahl|dw|apparat|app|poste|interno|int|anexo|wewn|wew)(?![^\W\d_])"
     r"[.: ]{0,3}\d{1,6}\)?)?+"
 )
 _PHONE = re.compile(

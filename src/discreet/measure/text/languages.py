@@ -103,6 +103,9 @@ mehreren einige einigen wenig wenige etwas mehr zum zur beim im am vom ins ans p
 drei vier fünf sechs sieben acht neun zehn beide beiden
 """
 _DETERMINERS = frozenset(_DETERMINER_WORDS.split())
+_NO_ARTICLES = frozenset(
+    ("pro", "per", "und/oder", "ca", "circa", "etwa", "ohne", "gegen", "wegen", "trotz")
+)
 _NOT_ADJECTIVES_TEXT = """
 über unter oder aber immer hier gegenüber wieder wurde habe wäre sowie heute danke bitte gerne rufe bitten danken informieren kontaktieren
 haben wurden werden sollen
@@ -144,6 +147,15 @@ def detect_language(words: Collection[str]) -> str:
 def is_small_word(word: str) -> bool:
     """Return whether a word in lower case is a small word of one of the languages."""
     return any(word in small for small in _SMALL.values())
+
+
+def is_determiner(word: str) -> bool:
+    """Return whether a German word in lower case is an article or a pronoun before a noun.
+
+    >>> is_determiner("meine"), is_determiner("bei")
+    (True, False)
+    """
+    return word in _DETERMINERS and word not in PREPOSITIONS and word not in _NO_ARTICLES
 
 
 def stands_like_noun(before: str) -> bool:

@@ -61,6 +61,12 @@ def family_names() -> frozenset[str]:
 
 
 @cache
+def common_names() -> frozenset[str]:
+    """Return the given and family names that hardly mean anything else: the rest are of long lists."""
+    return _read("given") | GIVEN_NAMES | _read("family") | FAMILY_NAMES
+
+
+@cache
 def eponyms() -> frozenset[str]:
     """Return names that illnesses, signs and devices carry."""
     return _read("eponyms")

@@ -8,7 +8,7 @@ each, in `data/text/likeness.xz`; groups of letters share a weight where their c
 from __future__ import annotations
 
 import lzma
-from functools import cache
+from functools import cache, lru_cache
 from importlib.resources import files
 from zlib import crc32
 
@@ -31,6 +31,7 @@ def letter_groups(word: str) -> list[int]:
     ]
 
 
+@lru_cache(maxsize=65536)
 def name_likeness(word: str, language: str) -> float:
     """Return the logarithm of the odds that a word in lower case, which no list has, is a name.
 

@@ -115,6 +115,15 @@ _FOREIGN_BY_TEXT = """
 von mit durch an für bei par avec chez por con para by
 """
 _FOREIGN_BY = frozenset(_FOREIGN_BY_TEXT.split())
+# Words that a name follows without an article, where an everyday word has one.
+_BEFORE_PEOPLE_TEXT = {
+    "en": "to from with by and told reach met bit saw says said asked called helped wrote replied per both",
+    "fr": "par avec chez pour et à dit selon après vu croisé mordu",
+    "es": "con por para y a dice dijo según vio avisó llamó",
+}
+_BEFORE_PEOPLE = {
+    language: frozenset(words.split()) for language, words in _BEFORE_PEOPLE_TEXT.items()
+}
 _FOREIGN_DOES = {
     language: re.compile(rf",? (?:{acts})\b", re.IGNORECASE)
     for language, acts in languages.ACTS.items()
@@ -328,18 +337,35 @@ def _is_single(run: _Run) -> bool:
             return (word.is_sure and length > 3) or (length > 2 and run.is_cued)
         is_titled = bool(word.kind & WordKind.TITLED)
         return length > _SHORT_WORD and (is_titled or (run.is_labelled and run.is_cued))
+    before = word_before(run.text, run.start)
     if word.is_sure:
-        return True
+        return not _is_german_noun(run, before)
     if word.kind & WordKind.OWN:
         return not _is_month(run) and (not run.opens_sentence or run.may_act)
-    if (run.is_cued and not _is_month(run)) or run.acts:
+    if (run.is_cued and not _is_month(run)) or run.acts or _is_met(run, before):
         return True
-    before = word_before(run.text, run.start)
-    if run.language != "en" and word.kind & WordKind.NAME and before in _FOREIGN_BY:
-        return run.is_inside
-    if run.language == "de" and languages.stands_like_noun(before):
+    is_by = run.language != "en" and bool(word.kind & WordKind.NAME) and before in _FOREIGN_BY
+    is_noun = run.language == "de" and languages.stands_like_noun(before)
+    return run.is_inside if is_by else not is_noun and _is_capital_name(run)
+
+
+def _is_german_noun(run: _Run, before: str) -> bool:
+    """Return whether an article makes a noun of a name that few people have: `die Reha`."""
+    is_rare = bool(run.words[0].kind & WordKind.RARE) and not run.words[0].kind & WordKind.OWN
+    return run.language == "de" and is_rare and languages.is_determiner(before)
+
+
+def _is_met(run: _Run, before: str) -> bool:
+    """Return whether a common name that is also an everyday word stands where people do: `told Woods`."""
+    kind = run.words[0].kind
+    if (
+        not kind & WordKind.NAME
+        or kind & WordKind.RARE
+        or before not in _BEFORE_PEOPLE.get(run.language, ())
+    ):
         return False
-    return _is_capital_name(run)
+    is_thing = lexicon.is_country(fold_accents(run.text[run.start : run.end]))
+    return run.is_inside and not is_thing and not _is_month(run)
 
 
 def _is_capital_name(run: _Run) -> bool:
@@ -457,7 +483,9 @@ def find_lower_names(text: str, words: set[str], language: str) -> Iterator[Text
     ):
         for found in re.finditer(rf"(?<![\w@./-]){given}(?![\w@./])", text):
             end = _end_of_lower_name(text, found.end(), language)
-            if end > found.end():
+            family = fold_accents(text[found.end() : end]).strip()
+            is_sure = fold_accents(given) in lexicon.common_names()
+            if family and (is_sure or family in lexicon.family_names()):
                 yield TextSpan(found.start(), end, "A", "NAME")
     for found in _LOWER_CUE.finditer(text) if not words.isdisjoint(_LOWER_CUES) else ():
         plain = fold_accents(found["given"])

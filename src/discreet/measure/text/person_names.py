@@ -100,6 +100,8 @@ def fold_accents(text: str) -> str:
     >>> fold_accents("Müller")
     'muller'
     """
+    if text.isascii():
+        return text.lower()
     split = unicodedata.normalize("NFKD", text)
     return "".join(sign for sign in split if not unicodedata.combining(sign)).lower()
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from discreet.measure.text import languages, lexicon
 from discreet.measure.text.context import word_before
+from discreet.measure.text.likeness import name_likeness
 from discreet.measure.text.person_names import fold_accents
 from discreet.measure.text.spans import TextSpan
 from discreet.measure.text.streets import STATES
@@ -146,6 +147,7 @@ _TOWN_ENDS = frozenset(_TOWN_ENDS_TEXT.split())
 def find_towns(text: str, language: str) -> Iterator[TextSpan]:
     """Return towns after `lives in` and the like, and known towns after a preposition."""
     yield from _find_clear_towns(text, language)
+    yield from _find_announced_towns(text, language)
     last = 0
     for capital in _CAPITAL.finditer(text):
         start = capital.start()
@@ -191,11 +193,45 @@ def _find_clear_towns(text: str, language: str) -> Iterator[TextSpan]:
             yield TextSpan(*found.span("town"), "B", "PLACE")
 
 
+# `Geburtsort: Ummern`: after a label any capitalized word is a town, and at the head of a letter before the date.
+_LABELLED_TOWN = re.compile(rf":[ \t]{{0,6}}(?P<town>{_CAP}(?:{_JOINT}{_CAP}){{0,4}})")
+_TOWN_LABELS = (
+    "place of birth", "birthplace", "place of residence", "town", "city", "geburtsort", "wohnort", "wohnsitz", " ort", "\nort", "lieu de naissance",
+    "lieu de résidence", "ville", "commune", "lugar de nacimiento", "lugar de residencia", "localidad", "ciudad", "municipio", "población",
+    "miejsce urodzenia", "miejscowość",
+)  # fmt: skip
+_DATELINE = re.compile(
+    rf"(?:\A|\n)[ \t]{{0,8}}(?P<town>{_CAP}(?:{_JOINT}{_CAP}){{0,4}}), (?:den |le |a |the )?\d{{1,2}}(?:\.|st|nd|rd|th)? ?(?:de |/|-)?[\w]"
+)
+
+
+def _find_announced_towns(text: str, language: str) -> Iterator[TextSpan]:
+    """Return towns after a label such as `Geburtsort:`, and before the date of a letter."""
+    labelled = (
+        found
+        for found in _LABELLED_TOWN.finditer(text)
+        if text[max(0, found.start() - 24) : found.start()].rstrip().lower().endswith(_TOWN_LABELS)
+    )
+    for found in (*labelled, *_DATELINE.finditer(text)):
+        words = list(_WORDS.finditer(found["town"].rstrip(".'’-")))
+        plain = [fold_accents(word[0]) for word in words]
+        is_town = " ".join(plain) in lexicon.towns()
+        if is_town or (not words[0][0].isupper() and not lexicon.is_everyday(plain[0], language)):
+            start = found.start("town")
+            yield TextSpan(start, start + words[-1].end(), "B", "PLACE")
+
+
 def widen_place(text: str, span: TextSpan) -> TextSpan:
     """Return a place or a name with the words that make it a town: `Lake` Joshua, San Jorge `los altos`."""
     head = _HEAD_BEFORE.search(text, max(0, span.start - 12), span.start)
     is_place = span.kind == "B" or head is not None or _HEAD_START.match(text, span.start)
     tail = _SURE_TAIL.match(text, span.end)
+    if (
+        span.kind == "A"
+        and tail
+        and lexicon.is_everyday(fold_accents(tail[0].rsplit(" ", 1)[-1].strip(".")), "de")
+    ):
+        tail = None  # `Schimmel im Badezimmer`
     if tail is None and is_place:
         tail = _TAIL_AFTER.match(text, span.end)
     if head is None and tail is None:
@@ -230,20 +266,24 @@ def _is_strange(text: str, found: re.Match[str], language: str) -> bool:
         return False
     plain = fold_accents(words[0])
     if language == "de":
-        is_likely = before in _GERMAN_BEFORE and _GERMAN_TOWN.fullmatch(plain) is not None
-        return is_likely and not lexicon.is_listed(plain, language)
+        if _GERMAN_TOWN.fullmatch(plain) is not None:
+            return before in _GERMAN_BEFORE and not lexicon.is_listed(plain, language)
+        is_likely = before in _GERMAN_TOWARDS and not lexicon.is_everyday(plain, language)
+        return is_likely and name_likeness(plain, language) > _UNLIKE
     if language not in ("", "en"):
         return False
     if before not in _ENGLISH_BEFORE and not (
         before == "of" and _NAMED_OF.search(text, max(0, start - 36), start)
     ):
         return False
-    known = (lexicon.given_names(), lexicon.family_names(), lexicon.eponyms())
+    known = (lexicon.common_names(), lexicon.eponyms())
     return not lexicon.is_ordinary(plain) and not any(plain in names for names in known)
 
 
 _ENGLISH_BEFORE = frozenset(("in", "from", "near", "at"))
-_GERMAN_BEFORE = frozenset(("in", "aus", "nach", "bei", "von"))
+_GERMAN_BEFORE = frozenset(("in", "aus", "nach", "bei", "von", "vor", "zwischen"))
+_GERMAN_TOWARDS = frozenset(("in", "aus", "nach", "bei"))
+_UNLIKE = -4.0  # logarithm of odds: no name at all, by its letters
 _SURE_PREPOSITIONS_TEXT = """
 in near at from outside aus nach à en desde hacia près
 """
@@ -263,13 +303,18 @@ def _end_of_known(town: str, language: str, before: str, *, lives: bool) -> int:
             continue
         if last == 1 and lexicon.is_country(plain[0]):
             return 0
-        is_word = last == 1 and lexicon.is_ordinary(plain[0], language)
-        is_name = last == 1 and (
-            plain[0] in lexicon.given_names() or plain[0] in lexicon.family_names()
-        )
-        if lives or (not is_word and (before in _SURE_PREPOSITIONS or not is_name)):
+        is_sure = before in _SURE_PREPOSITIONS
+        knows = lexicon.is_ordinary if is_sure else lexicon.is_everyday
+        is_word = last == 1 and knows(plain[0], language)
+        is_name = last == 1 and plain[0] in lexicon.common_names()
+        if lives or (not is_word and (is_sure or not is_name)):
             return words[last - 1].end()
     return 0
+
+
+_JOINED_TOWN = re.compile(
+    r"[\w'’]{2,30}(?:-[\w'’]{2,30}){0,2}-(?:sur|sous|lès|les|la|le|de|du|en|et|aux?)-[\w'’-]{2,40}"
+)
 
 
 def _end_of_town(town: str, language: str) -> int:
@@ -279,6 +324,9 @@ def _end_of_town(town: str, language: str) -> int:
     """
     words = [word for word in _WORDS.finditer(town) if word[0][0].isupper()]
     plain = [fold_accents(word[0]) for word in words]
+    joined = _JOINED_TOWN.match(town)
+    if joined is not None:
+        return joined.end()
     end = 0
     for number, word in enumerate(words):
         if word[0].isupper() and len(word[0]) > 1:
@@ -293,14 +341,16 @@ def _is_everyday(plain: list[str], number: int, language: str) -> bool:
     """Return whether a word of a town's name is an everyday word that its neighbors make no town."""
     word = plain[number]
     is_headed = number > 0 and plain[number - 1] in _TOWN_HEADS
-    if is_headed or word in _TOWN_TAILS or not lexicon.is_listed(word, language):
+    if is_headed or word in _TOWN_TAILS or not _is_known_word(word, language):
         return False
     following = plain[number + 1] if number == 0 and len(plain) > 1 else ""
     if following and word in _TOWN_HEADS:
         return False
-    return not following or (
-        lexicon.is_listed(following, language) and following not in _TOWN_TAILS
-    )
+    return not following or (_is_known_word(following, language) and following not in _TOWN_TAILS)
+
+
+def _is_known_word(word: str, language: str) -> bool:
+    return lexicon.is_listed(word, language) or word in lexicon.everyday_words(language or "en")
 
 
 def find_institutions(text: str, words: set[str]) -> Iterator[TextSpan]:

@@ -50,10 +50,11 @@ _COUNTRY_PLATE = re.compile(
 # Forms that hardly anything else has: `AB-123-CD`, `M-AB 1234`, `SZY-4C17`, `LK19 XYZ` (the digits are half-years), `191-D-12345`,
 # `MH 12 AB 1234`.
 _CLEAR_PLATE = re.compile(
-    r"[A-Z\d](?<![\w./-].)(?:(?<=[A-Z])[A-Z]-\d{3}-[A-Z]{2}|(?<=[A-Z])[A-ZÄÖÜ]{0,2}-[A-Z]{1,2} \d{1,4}[EH]?|(?<=[A-Z])[A-Z]{2}-\d[A-Z]\d{2}"
-    r"|(?<=[A-HJ-PR-Y])[A-HJ-PR-Y](?:[0-2]\d|[5-7]\d) ?[A-HJ-PR-Z]{3}|(?<=[0-3])\d[12]?-[A-Z]{1,2}-\d{1,6}"
-    r"|(?<=[A-Z])[A-Z][ -]\d{1,2}[ -][A-Z]{1,3}[ -]\d{4})(?![\w/%-]|[.,]\d)"
+    r"[A-Z](?<![\w./-].)(?:[A-Z]-\d{3}-[A-Z]{2}|[A-ZÄÖÜ]{0,2}-[A-Z]{1,2} \d{1,4}[EH]?|[A-Z]{2}-\d[A-Z]\d{2}"
+    r"|[A-HJ-PR-Y](?:[0-2]\d|[5-7]\d) ?[A-HJ-PR-Z]{3}|[A-Z][ -]\d{1,2}[ -][A-Z]{1,3}[ -]\d{4})(?![\w/%-]|[.,]\d)"
 )
+_IRISH_PLATE = re.compile(r"-[A-Z]{1,2}-\d{1,6}(?![\w/%-]|[.,]\d)")
+_IRISH_YEAR = re.compile(r"(?<![\w./-])[0-3]\d[12]?\Z")
 _BRACKETED = re.compile(
     r"(?: [^\W\d_]{3,12})? \((?P<plate>(?=[0-9 -]{0,7}[A-Z])(?=[A-Z -]{0,7}\d)[A-Z0-9][A-Z0-9 -]{3,9}[A-Z0-9])\)"
 )
@@ -96,6 +97,10 @@ def find_plates(text: str, lower: str, words: set[str]) -> Iterator[TextSpan]:
             yield from _plate_after(text, found.end(), _NEAR, _COUNTRY_PLATE)
     for found in _CLEAR_PLATE.finditer(text):
         yield TextSpan(*found.span(), "L", "VEHICLE")
+    for found in _IRISH_PLATE.finditer(text):
+        year = _IRISH_YEAR.search(text, max(0, found.start() - 4), found.start())
+        if year is not None:
+            yield TextSpan(year.start(), found.end(), "L", "VEHICLE")
 
 
 def _plate_after(

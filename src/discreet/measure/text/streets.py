@@ -14,7 +14,7 @@ _CAP = r"[^\W\d_a-zß-öø-ÿ][\w'’.-]{0,30}"
 _SUFFIX = (
     "Street|St|Avenue|Ave|Av|Road|Rd|Boulevard|Blvd|Lane|Ln|Drive|Dr|Court|Ct|Place|Pl|Terrace|Ter|Circle|Cir|Way|Parkway|Pkwy"
     "|Highway|Hwy|Square|Sq|Trail|Trl|Alley|Crescent|Cres|Close|Mews|Turnpike|Tpke|Plaza|Loop|Row|Pike|Path|Walk|Commons"
-    "|Crossing|Expressway|Heights|Hollow|Ridge|Landing|Run|Point"
+    "|Crossing|Expressway|Heights|Hollow|Ridge|Landing|Run|Point|Approach|Rise|Parade|Quay|Wharf|Wynd|Esplanade|Embankment"
 )
 _RARE_SUFFIX = (
     "Annex|Arcade|Bayou|Beach|Bend|Bluffs?|Bottom|Branch|Bridge|Brooks?|Burgs?|Bypass|Camp|Canyon|Cape|Causeway|Centers?|Circles|Cliffs?|Club"
@@ -31,7 +31,7 @@ _UNIT = (
 _NUMBER = r"\d(?<![\w./-]\d)\d{0,5}[A-Za-z]?(?:-\d{1,4})?,? {1,2}"
 _STREET = re.compile(
     rf"{_NUMBER}(?:(?:[NSEW]|NE|NW|SE|SW)\.? )?"
-    rf"(?:(?:{_CAP}|\d{{1,3}}(?:st|nd|rd|th)) ){{1,4}}?(?:{_SUFFIX}|{_SUFFIX.upper()})\b\.?"
+    rf"(?:(?:{_CAP}|\d{{1,3}}(?:st|nd|rd|th)) ){{1,4}}?(?:{_SUFFIX}|{_SUFFIX.upper()})\b\.?(?: (?:{_SUFFIX})\b)?"
     rf"(?: (?:[NSEW]|NE|NW|SE|SW)\b\.?)?(?i:{_UNIT})"
 )
 _RARE_STREET = re.compile(
@@ -55,13 +55,14 @@ _ENDING_STREET = re.compile(
     + _HOUSE
     + r")"
     rf"|(?:Straße|Platz|Allee|Weg) (?:der|des|am|im|zum|zur) {_CAP}(?: {_CAP})?(?: \d{{1,4}}{_HOUSE})?"
-    rf"|(?:Am|An der|An den|Im|In der|Zum|Zur|Auf der|Auf dem|Unter den|Hinter der|Beim) {_CAP} \d{{1,4}}[a-z]?(?!\w|[.,]\d| ?(?:mg|ml|Uhr|Jahre|Tage))"
+    rf"|(?:Am|An der|An den|Im|In der|Zum|Zur|Auf der|Auf dem|Unter den|Hinter der|Beim) {_CAP}(?: {_CAP})? \d{{1,4}}[a-z]?(?!\w|[.,]\d| ?(?:mg|ml|Uhr|Jahre|Tage))"
 )
 _SMALL = r"(?:(?:de|du|des|del|della|dei|di|da|do|das|dos|la|las|le|les|lo|los|el|y|e|sur|sous|aux?|en) |d['’]|l['’]|dell['’]){0,4}"
 _CAPS = r"[^\W\d_a-zß-öø-ÿ][\w'’.-]{1,30}"
 _NAMES = rf"{_SMALL}{_CAPS}(?:(?:[ -]|-? (?:de|du|des|del|la|le|les|di|da|do|y|et) |-(?:de|du|des|la|le|les|et)-){_CAPS}){{0,4}}"
 _DOOR = (
-    r"(?:,? {0,2}(?:[nN][º°o]\.? ?)?\d{1,5}[a-z]?(?:[-/]\d{1,4})?(?![\w/])(?: \d{3}(?!\w))?| ?# ?\d[\dA-Z-]{0,8})?"
+    r"(?:,? {0,2}(?:[nN][º°o]\.? ?)?\d{1,5}[a-z]?(?:[-/]\d{1,4})?(?![\w/])(?: \d{3}(?!\w))?| ?# ?\d[\dA-Z-]{0,8}|,? s/n\b)?"
+    r"(?:,? {0,2}\d{1,2}[ºª°](?: ?(?:[A-Z](?!\w)|(?:izq|izda|dcha|dch|der)\b\.?))?|,? {0,2}(?:bajo|ático|entresuelo|entlo\.?|principal)\b(?: [A-Z](?!\w))?)?"
     r"(?:,? {0,2}(?:Piso|Puerta|Piano|Interior|Int\.|Edif\.|Apto?\.|Apt\.|Dpto\.|Depto\.|Bloque|Escalera|Esc\.|Appartamento|Of\.|Oficina|Bajo|App\.|Appt|Bât\.?|étage) ?[\w-]{0,6})?"
 )
 # `rue de la Paix 5`, `Calle Mayor, 3`, `Via Roma 12`: the kind of street comes first.
@@ -69,7 +70,7 @@ _LEADING_STREET = re.compile(
     r"(?:\d(?<![\w./-]\d)\d{0,4},? ?(?:bis|ter|quater)?,? {1,2})?\b"
     rf"(?:(?:rue|avenue|av\.|boulevard|bd|chemin|impasse|quai|allée|faubourg|ruelle|sentier|rang|montée|Rue|Avenue|Av\.|Boulevard|Bd|Chemin|Impasse|Quai|Allée|Faubourg"
     r"|calle|Calle|C/|c/|avenida|Avenida|Avda\.?|paseo|Paseo|Plaza|Pza\.?|Pl\.|Ronda|Camino|Carretera|Ctra\.?|Glorieta|Travesía|Cuesta|Callejón|Alameda|Rambla|Pasaje|Acceso|Cañada"
-    r"|Urbanización|Vial|Privada|Eje vial|Periférico|Circuito|Calzada|Prolongación|Diagonal|Andador|Ampliación|Cerrada|Retorno|Corredor|Continuación|Circunvalación|Viaducto|Peatonal"
+    r"|Urbanización|Urb\.|Pje\.|Psje\.|Bda\.|Barriada|Colonia|Col\.|Polígono|Vial|Privada|Eje vial|Periférico|Circuito|Calzada|Prolongación|Diagonal|Andador|Ampliación|Cerrada|Retorno|Corredor|Continuación|Circunvalación|Viaducto|Peatonal"
     r"|Via|Vía|Viale|Piazza|Piazzale|Corso|Largo|Vicolo|Strada|Borgo|Contrada|Canale|Stretto|Rotonda|Incrocio"
     r"|Rua|Travessa|Praça|Estrada|Rodovia|Ladeira|Esplanada|Viela|Loteamento|Residencial|Condomínio|ul\.|al\.|pl\.|os\.|aleja|plac)"
     rf" {{0,1}}{_NAMES}{_DOOR}"
@@ -81,7 +82,7 @@ _NUMBERED_STREET = re.compile(
     r"\b(?:Cra?|Cl|Kr|Dg|Tv|Carrera|Calle|Avenida|Av|Diagonal|Transversal)\.?(?: (?:carrera|calle))? \d{1,3}[A-Z]{0,2}(?: (?:[Bb]is|Sur|Norte|Este|Oeste))?"
     r" ?(?:#|No\.?|N[°º]) ?\d[\dA-Z]{0,4}(?: ?- ?\d{1,3})?(?: (?:Sur|Norte|Este|Oeste))?"
 )
-_LEADING_WORDS_TEXT = """cr cra cl kr dg tv carrera transversal
+_LEADING_WORDS_TEXT = """cr cra cl kr dg tv carrera transversal urb pje psje bda barriada colonia col polígono
 rue avenue av boulevard bd chemin impasse quai allée faubourg ruelle sentier rang montée calle c avenida avda paseo plaza pza pl ronda
 camino carretera ctra glorieta travesía cuesta callejón alameda rambla pasaje acceso cañada urbanización vial privada eje periférico
 circuito calzada prolongación diagonal andador ampliación cerrada retorno corredor continuación circunvalación viaducto peatonal via vía
@@ -210,7 +211,7 @@ def _find_streets(
     text: str, lower: str, written: set[str], words: set[str], language: str
 ) -> Iterator[tuple[int, int]]:
     if not written.isdisjoint(_STREET_WORDS) or "street" in words:
-        yield from (found.span() for found in _STREET.finditer(text))
+        yield from (found.span() for found in _STREET.finditer(text) if not _ends_with_title(found))
         yield from (
             found.span()
             for found in _UNNUMBERED.finditer(text)
@@ -225,7 +226,7 @@ def _find_streets(
         yield from (found.span() for found in _NUMBERED_STREET.finditer(text))
     if _may_end_street(lower, written):
         yield from (
-            found.span() for found in _ENDING_STREET.finditer(text) if _is_ending_street(found[0])
+            found.span() for found in _ENDING_STREET.finditer(text) if _is_ending_street(found)
         )
 
 
@@ -238,12 +239,31 @@ def _may_end_street(lower: str, written: set[str]) -> bool:
     )
 
 
-def _is_ending_street(street: str) -> bool:
-    """Return whether `Am Hang 3` names a street, which `Im Jahr 2020` does not, nor `During 1987`."""
-    words = street.split(" ")
-    if words[0] in _AT_WORDS:
-        return not lexicon.is_listed(fold_accents(words[-2]), "de")
-    return not lexicon.is_listed(words[0].lower())
+def _ends_with_title(found: re.Match[str]) -> bool:
+    """Return whether `Dr.` before a name is a title, not a drive."""
+    return found[0].endswith("Dr.") and _NAME_AFTER.match(found.string, found.end()) is not None
+
+
+_NAME_AFTER = re.compile(r" (?:[^\W\d_a-z]|\x00)")  # a name may have been found before
+_LINE_START = re.compile(r"(?:\A|[,:;(\n]|\bwohnhaft|\bAdresse|\bAnschrift)[ \t]{0,3}\Z")
+
+
+def _is_ending_street(found: re.Match[str]) -> bool:
+    """Return whether `Am Hang 3` names a street, which `Im Jahr 2020` does not, nor `During 1987`.
+
+    `Im Tal 8` is one, too, where an address stands: between commas, or on a line of its own.
+    """
+    words = found[0].split(" ")
+    if words[0] not in _AT_WORDS:
+        return not lexicon.is_listed(words[0].lower())
+    if not lexicon.is_listed(fold_accents(words[-2]), "de"):
+        return True
+    text, start = found.string, found.start()
+    is_alone = text[found.end() : found.end() + 1] in ("", ",", "\n", ")")
+    is_year = len(words[-1]) == 4 and words[-1].isdigit()
+    return (
+        is_alone and not is_year and _LINE_START.search(text, max(0, start - 12), start) is not None
+    )
 
 
 def _is_street(found: re.Match[str]) -> bool:
