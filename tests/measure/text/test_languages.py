@@ -44,10 +44,54 @@ def found(text: str) -> list[tuple[str, str]]:
         ("Llamar al 612 34 56 78 por la tarde.", [("612 34 56 78", "D")]),
         ("Tlf 11 2345 6789 o 9 1234 5678", [("11 2345 6789", "D"), ("9 1234 5678", "D")]),
         ("La matrícula del coche es 1234 BCD.", [("1234 BCD", "L")]),
+        ("Kerebel a mal dormi, Rispoli aussi.", [("Kerebel", "A"), ("Rispoli", "A")]),
+        ("We tried to reach Woods at home.", [("Woods", "A")]),
+        ("Derivado por E. Bellart para rehabilitación.", [("E. Bellart", "A")]),
+        ("Pena se negó a declarar.", [("Pena", "A")]),
+        ("Geburtsort: Ummern", [("Ummern", "B")]),
+        ("Spraitbach, den 3. Mai 2020", [("Spraitbach", "B")]),
+        ("Anschrift: Im Tal 8, 74072 Heilbronn", [("Im Tal 8", "B")]),
+        ("Domicilio: C/ San Juan, 3, 1º A, 50001 Zaragoza", [("C/ San Juan, 3, 1º A", "B")]),
+        ("Visited at 1010 Oak Ridge Drive today.", [("1010 Oak Ridge Drive", "B")]),
     ],
 )  # fmt: skip
 def test_an_identifier_is_found_in_each_language(text, expected):
     assert [pair for pair in found(text) if pair in expected] == expected
+
+
+@pytest.mark.parametrize(
+    "phone",
+    [
+        "+34 91 123 45 67", "91 123 45 67", "91-123-45-67", "91.123.45.67", "612 34 56 78", "612-345-678", "612 345678",
+        "0034 612 345 678", "976 12 34 56 ext. 12", "310 1234567", "(4) 321 4567", "604 123 45 67", "15 4321-5678",
+        "06.12.34.56.78", "06-12-34-56-78", "01 23 45 67 89 poste 12", "089/12 34 56 Durchwahl 12", "98765 43210",
+        "1300 123 456", "020 7946 0000 x123",
+    ],
+)  # fmt: skip
+def test_a_phone_is_found_without_a_word_before_it(phone):
+    assert found(f"Vormittags {phone}, danach nicht.") == [(phone, "D")]
+
+
+@pytest.mark.parametrize("date", ["06.12.34", "06-12-34", "12.03.2021", "3/5/20"])
+def test_a_date_is_no_phone(date):
+    assert [kind for _, kind in found(f"Termin am {date}, dann Pause.")] == ["C"]
+
+
+@pytest.mark.parametrize(
+    "plate",
+    ["LK19 XYZ", "LK19XYZ", "BD51 SMR", "152-D-12345", "MH 12 AB 1234"],
+)
+def test_a_plate_that_nothing_else_looks_like_needs_no_word(plate):
+    assert found(f"Parked outside: {plate}, engine running.") == [(plate, "L")]
+
+
+@pytest.mark.parametrize(
+    "plate",
+    ["P123 ABC", "P123ABC", "ABC 123D", "X12 YZA", "8XYZ123", "XYZ 123", "1ABC 234", "ABCD 123"],
+)
+def test_other_plates_follow_a_vehicle(plate):
+    assert found(f"A lorry ({plate}) reversed into the gate.") == [(plate, "L")]
+    assert found(f"The vertebra {plate} was seen.") != [(plate, "L")]
 
 
 @pytest.mark.parametrize(
@@ -66,6 +110,12 @@ def test_an_identifier_is_found_in_each_language(text, expected):
         "Traitement par Ramipril 5 mg, Bisoprolol et Doliprane en cas de douleur.",
         "Síndrome de Sjögren conocido, signo de Babinski negativo.",
         "Acude a Urgencias por dolor abdominal. Ingresa en Medicina Interna.",
+        "Allergies: Penicillin, Trimethoprim, Latex. Weaned off Noradrenaline.",
+        "Während der Nacht Unruhe, Bettflucht; Sitzwache organisiert, Seitengitter hochgestellt. Die Reha beginnt bald.",
+        "Mieter meldet Schimmel im Badezimmer, Hausmeister informiert.",
+        "Technicien absent, Garantie expirée. La Caisse d'Allocations Familiales a refusé la demande.",
+        "Sustituido el Rúter, Línea restablecida, Incidencia cerrada. Agradecemos su Paciencia.",
+        "Traslado a Cuidados Intensivos; se retira Noradrenalina. Alergias: Yodo, Látex.",
     ],
 )
 def test_tempting_sentences_stay(text):
