@@ -42,7 +42,7 @@ def name_likeness(word: str, language: str) -> float:
     """
     groups = letter_groups(word)
     known = (language,) if language in LANGUAGES else LANGUAGES
-    return min(int(_weights(name)[groups].sum()) + _bias(name) for name in known) / SCALE
+    return min(int(_weights_of(name)[groups].sum()) + _bias_of(name) for name in known) / SCALE
 
 
 @cache
@@ -53,9 +53,9 @@ def _unpack_weights() -> npt.NDArray[np.int8]:
 
 
 @cache
-def _weights(language: str) -> npt.NDArray[np.int32]:
+def _weights_of(language: str) -> npt.NDArray[np.int32]:
     return _unpack_weights()[LANGUAGES.index(language), 1:].astype(np.int32)
 
 
-def _bias(language: str) -> int:
+def _bias_of(language: str) -> int:
     return int(_unpack_weights()[LANGUAGES.index(language), 0])
