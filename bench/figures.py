@@ -52,6 +52,7 @@ RECIPES = {
     "answer-accuracy": "bench.answer_accuracy:measure_accuracy",
     "answer-time": "bench.answer:measure_time",
     "answer-small": "bench.answer_small:measure_small",
+    "workload": "bench.workload:measure_workloads",
     "census": "bench.attack_census:measure_census",
     "linkage-time": "bench.attack_linkage:measure_linkage",
     "synthetic-time": "bench.attack_synthetic:measure_synthetic",

@@ -13,6 +13,7 @@ from tests.answer.curators import hold, without_noise
 from discreet.answer.marginals import MarginalsPlan, count_family
 from discreet.answer.perturb import run_queries
 from discreet.dp.accounting.conversion import rho_of_epsilon
+from discreet.dp.accounting.pricing import price
 from discreet.errors import (
     BudgetExceeded,
     InvalidBudget,
@@ -81,7 +82,7 @@ def curate(table: pa.Table | None = None, **options: Any) -> Curator:
 
 def plan_all(curator: Curator, questions: list[str]) -> WorkloadPlan:
     return curator._planner.plan_all(
-        questions, epsilon=1, delta="1e-6", weighted=False, cut_share="0.05"
+        questions, Fraction(1), Fraction(1, 10**6), weighted=False, cut_share="0.05"
     )
 
 
@@ -290,3 +291,28 @@ def test_groups_that_are_not_public_get_a_threshold_and_a_share_of_delta() -> No
         plan = plan_all(curator, [TOTAL, "SELECT pay AS x, count(*) AS n FROM visits GROUP BY 1"])
     assert plan.price.slip == Fraction(1, 2 * 10**6)
     assert plan.price.delta == Fraction(1, 10**6)
+
+
+DECLARED = """
+workloads:
+  monthly: {queries: ["SELECT count(*) AS n FROM visits", "SELECT avg(cost) AS m FROM visits"], epsilon: 2, delta: 1e-6}
+"""
+
+
+def test_a_declared_workload_is_asked_by_its_name_and_paid_once() -> None:
+    with hold({"visits": visits()}, DECLARED + POLICY) as curator:
+        first = curator.ask_all("monthly")
+        again = curator.ask_all(
+            ["SELECT avg(cost) AS m FROM visits", TOTAL], epsilon=2, delta="1e-6"
+        )
+        with pytest.raises(InvalidBudget, match="epsilon"):
+            curator.ask_all(TOTAL, delta="1e-6")
+    assert first.spent == {"epsilon": 2.0, "delta": 1e-06}
+    assert (again.cached, again[1].rows) == (True, first[0].rows)
+
+
+def test_a_price_of_hundreds_of_residuals_is_short_and_not_above_what_was_asked() -> None:
+    with curate() as curator:
+        plan = plan_all(curator, WORKLOAD)
+    assert len(str(plan.price.rho)) < 70
+    assert plan.price.rho >= price(plan.event).rho

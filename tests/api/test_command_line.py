@@ -56,7 +56,7 @@ OPTIONS_ONLY = {
         "report": "Python has `discreet.write_report`",
     },
     "anonymize": {"replay": "repeats a command from its manifest"},
-    "ask": {"dry-run": "Python has `explain`"},
+    "ask": {"dry-run": "Python has `explain`", "workload": "Python has `Curator.ask_all`"},
     "budget": {
         "reopen": "administers the folder of a server",
         "key-file": "administers the folder of a server",

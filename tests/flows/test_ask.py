@@ -109,7 +109,8 @@ def test_a_dry_run_spends_nothing(clinic: Path, discreet):
     ("question", "code", "error"),
     [
         ("SELECT FROM WHERE", 2, "invalid-question"),
-        ("SELECT count(*) FROM people; SELECT 1", 2, "invalid-question"),
+        ("SELECT count(*) FROM people; SELECT count(agee) FROM people", 2, "invalid-question"),
+        ("SELECT count(*) FROM people; SELECT avg(age) FROM people", 2, "invalid-budget"),
         ("SELECT count(*) FROM peple", 2, "invalid-question"),
         ("SELECT count(agee) FROM people", 2, "invalid-question"),
         ("SELECT * FROM people", 4, "question-refused"),
@@ -230,3 +231,48 @@ def test_leaving_the_policy_out_raises_no_budget(clinic: Path, discreet):
     ran = discreet("ask", "people.csv", question, "--epsilon", "1")
     assert (ran.code, ran.error) == (4, "budget-exceeded")
     assert discreet("budget", "--json").json["accounts"][0]["epsilon"]["limit"] == 2
+
+
+BY_SEX = "SELECT sex, count(*) AS n FROM people GROUP BY sex"
+TOGETHER = ("--epsilon", "0.5", "--delta", "1e-7", "--policy", "policy.yaml")
+
+
+def test_a_file_of_questions_is_answered_together_and_paid_once(clinic: Path, discreet):
+    Path("tables.sql").write_text(f"-- a report\n{COUNT};\n{BY_SEX};\n", encoding="utf-8")
+    ran = discreet("ask", "people.csv", "--workload", "tables.sql", *TOGETHER, "--json")
+    assert ran.code == 0
+    assert [answer["columns"] for answer in ran.json["answers"]] == [["n"], ["sex", "n"]]
+    assert ran.json["spent"] == {"epsilon": 0.5, "delta": 1e-07}
+    assert ran.json["remaining"]["epsilon"] == 1.5
+    again = discreet("ask", "people.csv", f"{BY_SEX}; {COUNT}", *TOGETHER, "--json").json
+    assert again["cached"]
+    assert again["answers"][1]["rows"] == ran.json["answers"][0]["rows"]
+    shown = discreet("ask", "people.csv", "--workload", "tables.sql", *TOGETHER).out
+    assert "2. SELECT sex, COUNT(*)" in shown
+    assert "nothing: these questions were answered before" in shown
+
+
+def test_a_workload_of_the_policy_is_asked_by_its_name(clinic: Path, discreet):
+    declared = f"workloads: {{report: {{queries: ['{COUNT}'], epsilon: 1, delta: 1e-7}}}}\n"
+    Path("policy.yaml").write_text(declared + POLICY, encoding="utf-8")
+    asked = ("ask", "people.csv", "--policy", "policy.yaml", "--workload")
+    shown = discreet(*asked, "report", "--dry-run")
+    assert "1 questions cost epsilon 1" in shown.out
+    assert discreet(*asked, "report", "--json").json["spent"]["epsilon"] == 1.0
+    missing = discreet(*asked, "reports")
+    assert (missing.code, "declares: report" in missing.err) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("more", "words"),
+    [
+        (("--workload", "tables.sql"), "either a question"),
+        (("--consistent",), "--consistent does not go"),
+        (("--noise", "laplace"), "Leave out --noise"),
+    ],
+)
+def test_options_that_do_not_go_with_several_questions_are_refused(
+    clinic: Path, discreet, more: tuple[str, ...], words: str
+):
+    ran = discreet("ask", "people.csv", f"{COUNT}; {BY_SEX}", *TOGETHER, *more)
+    assert (ran.code, words in ran.err) == (2, True)

@@ -13,7 +13,13 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
 from discreet.errors import InvalidPolicy
-from discreet.policy.answer_model import BudgetPolicy, ContributionLimits, Parts, UnitPeriod
+from discreet.policy.answer_model import (
+    BudgetPolicy,
+    ContributionLimits,
+    Parts,
+    UnitPeriod,
+    WorkloadPolicy,
+)
 from discreet.policy.hierarchies.calendar import PERIODS
 from discreet.policy.json_schema import policy_schema
 from discreet.policy.load import parse_policy
@@ -42,6 +48,7 @@ tables:
   wards:
     public: true
     columns: {ward: insensitive}
+workloads: {monthly: {queries: [SELECT count(*) FROM visits], epsilon: 1, delta: 1e-6}}
 """
 
 
@@ -289,17 +296,27 @@ def budgets(draw: st.DrawFn) -> BudgetPolicy:
 most = st.none() | st.integers(1, 10**6)
 
 
+workloads = st.builds(
+    WorkloadPolicy,
+    st.lists(st.sampled_from(["SELECT 1", "SELECT ': #' FROM t"]), min_size=1).map(tuple),
+    st.sampled_from([Decimal(1), Decimal("0.25")]),
+    st.sampled_from([Decimal("0.000001"), Decimal("0.5")]),
+)
+
+
 @given(
     st.none() | budgets(),
     st.none() | budgets(),
     st.builds(ContributionLimits, most, most, most),
     st.sampled_from(PERIODS),
+    st.dictionaries(st.sampled_from(["monthly", "NO", "1"]), workloads),
 )
 def test_the_answer_block_is_read_back_as_it_was_written(
     whole: BudgetPolicy | None,
     budget: BudgetPolicy | None,
     limits: ContributionLimits,
     period: Parts,
+    asked_together: dict[str, WorkloadPolicy],
 ) -> None:
     columns = (
         ColumnPolicy("NO", ColumnRole.IDENTIFIER),
@@ -314,6 +331,27 @@ def test_the_answer_block_is_read_back_as_it_was_written(
         unit_period=UnitPeriod("on", "day"),
         partitions={"on": period},
     )
-    policy = Policy({"t": asked, "u": TablePolicy("u", columns, public=True)}, budget=whole)
+    policy = Policy(
+        {"t": asked, "u": TablePolicy("u", columns, public=True)},
+        budget=whole,
+        workloads=asked_together,
+    )
     assert parse_policy(dump_policy(policy)) == policy
     assert parse_policy(yaml.safe_dump(policy_value(policy), sort_keys=False)) == policy
+
+
+@pytest.mark.parametrize(
+    ("written", "fault"),
+    [
+        ("{epsilon: 1, delta: 1e-6}", "workload 'monthly': the key 'queries' is missing"),
+        ("{queries: [], epsilon: 1, delta: 1e-6}", "workload 'monthly'"),
+        ("{queries: [SELECT 1], delta: 1e-6}", "workload 'monthly': the key 'epsilon' is missing"),
+        ("{queries: [SELECT 1], epsilon: 1}", "workload 'monthly': the key 'delta' is missing"),
+        ("{queries: [SELECT 1], epsilon: 1, delta: 0}", "workload 'monthly'"),
+    ],
+)
+def test_a_workload_has_questions_and_a_price(written: str, fault: str) -> None:
+    text = f"workloads:\n  monthly: {written}\ntables: {{t: {{columns: {{a: identifier}}}}}}\n"
+    with pytest.raises(InvalidPolicy) as caught:
+        parse_policy(text)
+    assert fault in str(caught.value)

@@ -118,7 +118,7 @@ def test_the_keys_of_the_bundled_policy_are_known_to_the_schema() -> None:
 
 def test_known_keys_follow_the_place() -> None:
     criteria = ("tables", "t", "criteria", 0)
-    assert known_keys(()) == ["id", "tables", "budget"]
+    assert known_keys(()) == ["id", "tables", "budget", "workloads"]
     assert known_keys((*criteria, "t-closeness")) == ["column", "t", "distance", "missing"]
     assert "calendar" in known_keys(("tables", "t", "columns", "c", "hierarchy"))
     assert known_keys(("tables", "t", "columns", "c", "hierarchy", "tree", "x")) == []

@@ -22,7 +22,7 @@ from discreet.answer.limits import LimitAdvice, advise_limits
 from discreet.answer.payment import Payments
 from discreet.answer.perturb import ReleasedTable
 from discreet.answer.plan import Noise, Plan
-from discreet.answer.planner import QuestionPlanner, cache_value
+from discreet.answer.planner import QuestionPlanner, cache_value, find_workload
 from discreet.answer.question_key import question_key
 from discreet.answer.register import RegisteredTable, RegistrableSource
 from discreet.answer.released_format import (
@@ -237,8 +237,8 @@ class Curator:
         self,
         questions: str | Sequence[str],
         *,
-        epsilon: ExactNumber,
-        delta: ExactNumber,
+        epsilon: ExactNumber | None = None,
+        delta: ExactNumber = 0,
         confidence: float = 0.95,
         weighted: bool = False,
         cut_share: ExactNumber = str(float(CUT_SHARE)),
@@ -251,9 +251,10 @@ class Curator:
         up over all answers. The same questions on the same data cost nothing again, in any order.
 
         Args:
-            questions: The questions, or one text in which semicolons separate them.
-            epsilon: What they may cost at most, all together.
-            delta: The chance that Gaussian noise does not cover, such as 1e-6.
+            questions: The questions, one text in which semicolons separate them, or the name of a workload
+                of the policy.
+            epsilon: What they may cost at most, all together; by default what the policy declares.
+            delta: The chance that Gaussian noise does not cover, such as 1e-6; 0: as the policy declares.
             confidence: The confidence level of intervals.
             weighted: Each row counts as its sampling weight.
             cut_share: The share of epsilon that measures how many rows the limits cut off; 0: none.
@@ -273,9 +274,7 @@ class Curator:
         with pad_duration(self.quantum):
             finish.require_confidence(confidence)
             plan = self._planner.plan_all(
-                questions,
-                epsilon=epsilon,
-                delta=delta,
+                *find_workload(self.policy, questions, epsilon, delta),
                 weighted=weighted,
                 cut_share=cut_share,
                 strategy=strategy,
@@ -302,8 +301,8 @@ class Curator:
         self,
         questions: str | Sequence[str],
         *,
-        epsilon: ExactNumber,
-        delta: ExactNumber,
+        epsilon: ExactNumber | None = None,
+        delta: ExactNumber = 0,
         confidence: float = 0.95,
         weighted: bool = False,
         cut_share: ExactNumber = str(float(CUT_SHARE)),
@@ -315,9 +314,7 @@ class Curator:
         """
         finish.require_confidence(confidence)
         plan = self._planner.plan_all(
-            questions,
-            epsilon=epsilon,
-            delta=delta,
+            *find_workload(self.policy, questions, epsilon, delta),
             weighted=weighted,
             cut_share=cut_share,
         )

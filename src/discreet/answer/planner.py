@@ -29,7 +29,8 @@ from discreet.dp.accounting.exact import ExactNumber, to_fraction
 from discreet.dp.ledger.ledger import Ledger
 from discreet.engines.duckdb import DuckDB
 from discreet.engines.engine import ArrowSchema
-from discreet.errors import InvalidQuestion
+from discreet.errors import InvalidBudget, InvalidQuestion
+from discreet.policy.model import Policy
 
 CACHE_SIZE = 256  # plans and answers in memory; the ledger has all answers
 Kept = TypeVar("Kept")
@@ -87,26 +88,23 @@ class QuestionPlanner:
 
     def plan_all(
         self,
-        questions: str | Sequence[str],
+        questions: Sequence[str],
+        epsilon: Fraction,
+        delta: Fraction,
         *,
-        epsilon: ExactNumber,
-        delta: ExactNumber,
         weighted: bool,
         cut_share: ExactNumber,
         strategy: Strategy = "residuals",
     ) -> WorkloadPlan:
         """Return how several questions would be answered together."""
-        texts = split_questions(questions) if isinstance(questions, str) else questions
-        if not texts:
-            raise InvalidQuestion("A workload needs at least one question. Write a SELECT.")
         asked: list[tuple[Question, str]] = []
-        for number, text in enumerate(texts, 1):
+        for number, text in enumerate(questions, 1):
             with name_statement(number):
                 asked.append(self._read(self.weigh(text) if weighted else text))
         plan = plan_workload(
             asked,
-            epsilon=to_fraction(epsilon),
-            delta=to_fraction(delta),
+            epsilon=epsilon,
+            delta=delta,
             cut_share=to_fraction(cut_share),
             strategy=strategy,
         )
@@ -171,6 +169,27 @@ class QuestionPlanner:
         else:
             return asked
         raise InvalidQuestion("The question is nested too deeply. Split it.")
+
+
+def find_workload(
+    policy: Policy | None,
+    questions: str | Sequence[str],
+    epsilon: ExactNumber | None,
+    delta: ExactNumber,
+) -> tuple[Sequence[str], Fraction, Fraction]:
+    """Return the questions of a workload and what they may cost; one that the policy declares goes by its name."""
+    found = to_fraction(delta)
+    declared = None
+    if isinstance(questions, str):
+        declared = policy.workloads.get(questions) if policy is not None else None
+        questions = declared.queries if declared is not None else split_questions(questions)
+    if not questions:
+        raise InvalidQuestion("A workload needs at least one question. Write a SELECT.")
+    if declared is not None:
+        epsilon, found = epsilon or declared.epsilon, found or to_fraction(declared.delta)
+    if epsilon is None:
+        raise InvalidBudget("A workload needs an epsilon, such as 1: what all of it may cost.")
+    return questions, to_fraction(epsilon), found
 
 
 def cache_value(place: dict[object, Kept], key: object, value: Kept) -> None:

@@ -40,6 +40,7 @@ from discreet.answer.question import PrivateQuery, Question
 from discreet.answer.rows import TouchedTable
 from discreet.dp import event as events
 from discreet.dp.accounting.conversion import rho_of_epsilon
+from discreet.dp.accounting.exact import ceil_to
 from discreet.dp.accounting.pricing import price
 from discreet.dp.budget import Price
 from discreet.dp.mechanisms.residuals import least_error_shares
@@ -49,6 +50,7 @@ from discreet.errors import Bug, DiscreetError, InvalidBudget, QuestionRefused
 Strategy = Literal["residuals", "shares", "equal"]
 ASSUMED_GROUPS = 10  # of a question whose keys are not public
 _NOISE: Noise = "gaussian"
+_PLACES = 30  # of a price in rho
 
 
 @dataclass(frozen=True)
@@ -146,7 +148,10 @@ def plan_workload(
     own = [(leaf, plan) for leaf, plan in zip(leaves, found, strict=True) if leaf.draft is not None]
     event = events.Sequence((*(plan.event for plan in plans), *(plan.event for _, plan in own)))
     cost = price(event)
-    paid = Price(epsilon, delta, cost.rho, cost.slip)
+    # The exact sum of hundreds of fractions has thousands of digits; rounded up, it still costs no more
+    # than was asked for.
+    rho = None if cost.rho is None else ceil_to(cost.rho, places=_PLACES)
+    paid = Price(epsilon, delta, rho, cost.slip)
     renamed = (
         replace(plan, private_query=replace(leaf.query, name=leaf_name(leaf.number, leaf.query)))
         for leaf, plan in own

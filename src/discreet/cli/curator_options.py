@@ -16,12 +16,14 @@ if TYPE_CHECKING:
 __all__ = [
     "AMOUNT",
     "analyst_option",
+    "charge_options",
+    "epsilon_option",
     "format_amounts",
     "format_share",
     "format_short",
     "ledger_option",
     "open_curator_for",
-    "question_options",
+    "question_argument",
 ]
 
 
@@ -60,17 +62,16 @@ analyst_option = click.option(
 )
 
 
-# What a question is asked of, its text, what it may cost, and who pays.
-question_options = options.combine_options(
-    options.source_argument,
-    click.argument("question", metavar="SQL", callback=options.require_name),
-    click.option(
-        "--epsilon",
-        type=AMOUNT,
-        required=True,
-        metavar="NUMBER",
-        help="What the question may cost, all its aggregates together.",
-    ),
+question_argument = click.argument("question", metavar="SQL", callback=options.require_name)
+epsilon_option = click.option(
+    "--epsilon",
+    type=AMOUNT,
+    required=True,
+    metavar="NUMBER",
+    help="What the question may cost, all its aggregates together.",
+)
+# What a question may cost besides, who pays, and how its answer is shown.
+charge_options = options.combine_options(
     click.option(
         "--cut-share",
         type=AMOUNT,

@@ -44,7 +44,10 @@ class ErrorShareType(click.ParamType["Fraction"]):
 
 
 @click.command(cls=options.SourceCommand, epilog=EXAMPLES)
-@curator_options.question_options
+@options.source_argument
+@curator_options.question_argument
+@curator_options.epsilon_option
+@curator_options.charge_options
 @click.option(
     "--within",
     type=ErrorShareType(),

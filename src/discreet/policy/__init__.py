@@ -6,7 +6,12 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from discreet.policy.answer_model import BudgetPolicy, ContributionLimits, UnitPeriod
+    from discreet.policy.answer_model import (
+        BudgetPolicy,
+        ContributionLimits,
+        UnitPeriod,
+        WorkloadPolicy,
+    )
     from discreet.policy.hierarchies.calendar import Calendar
     from discreet.policy.hierarchies.intervals import Cuts, Extremes, Intervals
     from discreet.policy.hierarchies.lookup import Lookup, read_lookup
@@ -68,6 +73,7 @@ _HOMES = {
     "TextFormat": "text_format",
     "UnitPeriod": "answer_model",
     "ValueCondition": "rules",
+    "WorkloadPolicy": "answer_model",
     "build_taxonomy": "hierarchies.tree",
     "dump_policy": "write",
     "load_policy": "load",
@@ -119,6 +125,7 @@ __all__ = [
     "TopCode",
     "UnitPeriod",
     "ValueCondition",
+    "WorkloadPolicy",
     "build_taxonomy",
     "dump_policy",
     "load_policy",

@@ -1,4 +1,4 @@
-"""A policy's settings for answers: budgets, and the most that one unit may contribute."""
+"""A policy's settings for answers: budgets, workloads, and the most that one unit may contribute."""
 
 from __future__ import annotations
 
@@ -47,6 +47,20 @@ class ContributionLimits:
     rows_per_unit: int | None = None
     groups_per_unit: int | None = None
     rows_per_group: int | None = None  # of one unit within one group
+    line: int | None = field(default=None, compare=False)
+
+
+@dataclass(frozen=True)
+class WorkloadPolicy:
+    """Questions that are asked together under a name, such as those of a dashboard, and what they cost.
+
+    >>> WorkloadPolicy(("SELECT count(*) FROM visits",), Decimal(1), Decimal("1e-6")).queries
+    ('SELECT count(*) FROM visits',)
+    """
+
+    queries: tuple[str, ...]
+    epsilon: Decimal
+    delta: Decimal
     line: int | None = field(default=None, compare=False)
 
 

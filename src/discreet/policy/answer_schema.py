@@ -1,4 +1,4 @@
-"""The keys of a policy file about answering: units, budgets, limits, partitions."""
+"""The keys of a policy file about answering: units, budgets, limits, partitions, workloads."""
 
 from decimal import Decimal
 from typing import Annotated, Any, Self
@@ -106,6 +106,18 @@ class WrittenLimits(WrittenMapping):
     )
     rows_per_group: Most | None = Field(
         None, alias="rows-per-group", description="Rows of one unit within one group."
+    )
+
+
+class WrittenWorkload(WrittenMapping):
+    """Questions that are answered together and paid for once."""
+
+    queries: Annotated[list[Annotated[str, Field(min_length=1)]], Field(min_length=1)] = Field(
+        description="The questions, each a SELECT with aggregates."
+    )
+    epsilon: Epsilon = Field(description="What all of them cost together.")
+    delta: Annotated[Delta, Field(gt=0)] = Field(
+        description="The chance that epsilon does not hold, such as 1e-6."
     )
 
 

@@ -8,7 +8,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from discreet.policy import model
-from discreet.policy.answer_model import ROW, BudgetPolicy, ContributionLimits, UnitPeriod
+from discreet.policy.answer_model import (
+    ROW,
+    BudgetPolicy,
+    ContributionLimits,
+    UnitPeriod,
+    WorkloadPolicy,
+)
 from discreet.policy.hierarchies.calendar import Calendar
 from discreet.policy.hierarchies.intervals import Cuts, Extremes, Intervals
 from discreet.policy.hierarchies.lookup import read_lookup
@@ -112,7 +118,16 @@ def build_policy(
             line=document.line(place),
         )
     budget = _build_budget(written.budget, document=document, place=("budget",))
-    return model.Policy(tables, path, budget, written.id)
+    workloads = {
+        name: WorkloadPolicy(
+            tuple(found.queries),
+            found.epsilon,
+            found.delta,
+            line=document.line(("workloads", name)),
+        )
+        for name, found in written.workloads.items()
+    }
+    return model.Policy(tables, path, budget, written.id, workloads)
 
 
 def _build_column(

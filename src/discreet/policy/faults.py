@@ -54,6 +54,8 @@ class Faults:
                 return f"{part}{self._table_suffix(table)}: " if part else f"table '{table}': "
             case ("budget", *_):
                 return f"{_part_name(place)}: "
+            case ("workloads", str(name), *_):
+                return f"workload '{name}': "
             case _:
                 return ""
 

@@ -14,7 +14,7 @@ def policy_schema() -> dict[str, Any]:
     """Return the JSON Schema (draft 2020-12) of a policy file, for editors.
 
     >>> sorted(policy_schema()["properties"])
-    ['budget', 'id', 'tables']
+    ['budget', 'id', 'tables', 'workloads']
     """
     schema = _without_null(WrittenPolicy.model_json_schema(by_alias=True))
     definitions = schema["$defs"]

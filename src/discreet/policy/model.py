@@ -23,7 +23,13 @@ from discreet.criteria import (  # noqa: F401
     LDiversity,
     TCloseness,
 )
-from discreet.policy.answer_model import BudgetPolicy, ContributionLimits, Parts, UnitPeriod
+from discreet.policy.answer_model import (
+    BudgetPolicy,
+    ContributionLimits,
+    Parts,
+    UnitPeriod,
+    WorkloadPolicy,
+)
 from discreet.policy.rules import DeclaredRule, rules_without
 from discreet.policy.text_format import CellFormat, TextFormat
 
@@ -427,7 +433,8 @@ class TablePolicy:
 class Policy:
     """The protected tables by name, and the budget of all of them together.
 
-    `id` names the account of the common budget in the ledger, wherever the file is.
+    `id` names the account of the common budget in the ledger, wherever the file is. `workloads` are questions that
+    are asked together, by name.
 
     >>> from discreet.policy import dump_policy
     >>> people = TablePolicy("people", (ColumnPolicy("age", ColumnRole.QUASI_IDENTIFIER),))
@@ -443,3 +450,4 @@ class Policy:
     path: Path | None = field(default=None, compare=False)
     budget: BudgetPolicy | None = None
     id: str | None = None
+    workloads: Mapping[str, WorkloadPolicy] = field(default_factory=dict[str, WorkloadPolicy])

@@ -25,7 +25,14 @@ from pydantic import (
 from pydantic_core import ErrorDetails
 
 from discreet.criteria.criterion import parameter_types
-from discreet.policy.answer_schema import Id, Partitions, WrittenBudget, WrittenLimits, WrittenUnit
+from discreet.policy.answer_schema import (
+    Id,
+    Partitions,
+    WrittenBudget,
+    WrittenLimits,
+    WrittenUnit,
+    WrittenWorkload,
+)
 from discreet.policy.base_schema import Name, Number, WrittenMapping
 from discreet.policy.domain import WrittenBounds, WrittenValues
 from discreet.policy.hierarchies.calendar import Period
@@ -273,6 +280,9 @@ class WrittenPolicy(WrittenMapping):
     )
     budget: WrittenBudget | None = Field(
         None, description="The budget for answers about all tables together."
+    )
+    workloads: dict[Name, WrittenWorkload] = Field(
+        {}, description="Questions that are asked together, by name: discreet ask --workload NAME."
     )
 
 

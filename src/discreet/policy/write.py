@@ -7,7 +7,7 @@ import datetime as dt
 from decimal import Decimal
 from typing import Any
 
-from discreet.policy.answer_model import ROW, BudgetPolicy, ContributionLimits
+from discreet.policy.answer_model import ROW, BudgetPolicy, ContributionLimits, WorkloadPolicy
 from discreet.policy.hierarchies.values import yaml_number
 from discreet.policy.model import (
     ColumnPolicy,
@@ -52,6 +52,12 @@ def dump_policy(policy: Policy) -> str:
     lines = [] if policy.id is None else [f"id: {flow_text(policy.id)}"]
     if policy.budget is not None:
         lines.append(f"budget: {flow_text(budget_value(policy.budget))}")
+    if policy.workloads:
+        lines.append("workloads:")
+        lines += [
+            f"  {flow_text(name)}: {flow_text(_workload_value(workload))}"
+            for name, workload in policy.workloads.items()
+        ]
     lines += ["tables:"]
     for name, table in policy.tables.items():
         lines += [f"  {flow_text(name)}:", *(f"    {line}" for line in _table_lines(table))]
@@ -63,7 +69,17 @@ def policy_value(policy: Policy) -> dict[str, Any]:
     identity = {} if policy.id is None else {"id": policy.id}
     budget = {} if policy.budget is None else {"budget": budget_value(policy.budget)}
     tables = {name: _table_value(table) for name, table in policy.tables.items()}
-    return {**identity, **budget, "tables": tables}
+    workloads = {name: _workload_value(one) for name, one in policy.workloads.items()}
+    asked = {"workloads": workloads} if workloads else {}
+    return {**identity, **budget, **asked, "tables": tables}
+
+
+def _workload_value(workload: WorkloadPolicy) -> dict[str, Any]:
+    return {
+        "queries": list(workload.queries),
+        "epsilon": _plain_value(workload.epsilon),
+        "delta": _plain_value(workload.delta),
+    }
 
 
 def _table_value(table: TablePolicy) -> dict[str, Any]:
