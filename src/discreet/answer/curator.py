@@ -267,7 +267,7 @@ class Curator:
 
         >>> with open_curator("patients.csv", "policy.yaml", ledger=":memory:") as curator:
         ...     total = "SELECT count(*) AS n FROM patients"
-        ...     found = curator.ask_all([total, f"{total} WHERE age > 60"], epsilon=1, delta="1e-6")
+        ...     found = curator.ask_all([total, f"{total} WHERE salary > 50000"], epsilon=1, delta="1e-6")
         >>> [answer.columns for answer in found]
         [('n',), ('n',)]
         """

@@ -30,11 +30,11 @@ class WorkloadAnswer(Result):
     together, which each answer has too; `remaining` is what is left of each budget.
 
     >>> import discreet
-    >>> questions = ["SELECT count(*) AS n FROM patients", "SELECT avg(age) AS age FROM patients"]
+    >>> questions = ["SELECT count(*) AS n FROM patients", "SELECT avg(salary) AS pay FROM patients"]
     >>> with discreet.open("patients.csv", "policy.yaml", ledger=":memory:") as curator:
     ...     found = curator.ask_all(questions, epsilon=1, delta="1e-6")
     >>> [answer.columns for answer in found]
-    [('n',), ('age',)]
+    [('n',), ('pay',)]
     """
 
     questions: tuple[str, ...]
