@@ -282,24 +282,25 @@ class _Resolution:
         return all(column not in some for some in behind)
 
     def _add_up(self, rule: SumRule) -> None:
-        """Derive the sum; where it has to be fitted, one of its parts."""
+        """Derive the sum; where it has to be fitted and is never missing, one of its parts."""
         columns = (rule.column, *rule.parts)
+        if len(set(columns)) < len(columns):
+            raise InvalidPolicy(["A rule adds up a column twice. Name each column once."])
         numbers = dict(zip(columns, (rule.totals, *rule.values), strict=True))
-        choices = ((one, tuple(each for each in columns if each != one)) for one in columns)
-        column, others = next(
-            (choice for choice in choices if self._can_derive(*choice)),
-            (rule.column, rule.parts),
+        choices = columns[:1] if np.isnan(rule.totals).any() else columns
+        column = next(
+            (one for one in choices if self._can_derive(one, _without(columns, one))), rule.column
         )
+        others = _without(columns, column)
         self._check_size(others)
         is_part = column != rule.column
         signed = [
             -numbers[one] if is_part and one in rule.parts else numbers[one] for one in others
         ]
-        codes = _nearest_codes(np.asarray(reduce(np.add.outer, signed)), numbers[column])
-        if is_part:
-            missing = [np.isnan(numbers[one]) for one in others[1:]]
-            is_known = ~np.isnan(rule.totals)
-            codes[_any_of(is_known, missing)] = -1
+        wanted = np.asarray(reduce(np.add.outer, signed))
+        codes = _nearest_codes(wanted, numbers[column])
+        if is_part:  # a sum that is not missing has no missing part
+            codes[np.isnan(wanted)] = -1
         self._derive_column(column, others, codes)
 
     def _express_array(
@@ -331,12 +332,8 @@ def _order_cells(rule: OrderRule) -> Cells:
     return lower >= upper if rule.is_strict else lower > upper
 
 
-def _any_of(first: Cells, others: Sequence[Cells]) -> Cells:
-    """Return where `first` and any of `others` are true, over the axes of all of them."""
-    if not others:
-        return np.zeros(first.shape, bool)
-    some = reduce(np.logical_or.outer, others)
-    return np.asarray(np.logical_and.outer(first, some))
+def _without(columns: Columns, column: int) -> Columns:
+    return tuple(one for one in columns if one != column)
 
 
 def _nearest_codes(wanted: Floats, numbers: Floats) -> Codes:
