@@ -289,9 +289,10 @@ class _Resolution:
         numbers = dict(zip(columns, (rule.totals, *rule.values), strict=True))
         choices = columns[:1] if np.isnan(rule.totals).any() else columns
         column = next(
-            (one for one in choices if self._can_derive(one, _without(columns, one))), rule.column
+            (one for one in choices if self._can_derive(one, _drop_column(columns, one))),
+            rule.column,
         )
-        others = _without(columns, column)
+        others = _drop_column(columns, column)
         self._check_size(others)
         is_part = column != rule.column
         signed = [
@@ -332,7 +333,7 @@ def _order_cells(rule: OrderRule) -> Cells:
     return lower >= upper if rule.is_strict else lower > upper
 
 
-def _without(columns: Columns, column: int) -> Columns:
+def _drop_column(columns: Columns, column: int) -> Columns:
     return tuple(one for one in columns if one != column)
 
 
