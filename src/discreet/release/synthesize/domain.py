@@ -432,7 +432,7 @@ def _undeclared_error(table: str, columns: Sequence[UndeclaredColumn]) -> Undecl
     return UndeclaredDomain(
         f"The values of a synthetic table must be public, and the policy of '{table}' does not declare those "
         f"of {len(columns)} {'column' if len(columns) == 1 else 'columns'}. {listed}. "
-        f"Or leave them out: `release: {{leave-out: [{names}]}}`. Or let a share of epsilon find them "
-        "privately: `--find-domains 0.1`.",
+        f"Or leave them out: `release: {{leave-out: [{names}]}}`. Or pay for them: questions find values "
+        "(`GROUP BY`) and bounds (`bounds: private`) privately; declare what they return.",
         columns=tuple(one.column.name for one in columns),
     )

@@ -237,8 +237,7 @@ def _make_keys(
             column.kind, pa.int64()
         )
         return pa.array(numbers, pa.int64()).cast(kind)
-    width = max(6, len(str(number)))
-    return pa.array([f"S{one:0{width}d}" for one in numbers.tolist()], pa.string())
+    return pa.array([f"S{one:08d}" for one in numbers.tolist()], pa.string())
 
 
 def _full_names(people: _People, chance: Generator) -> NDArray[np.str_]:  # noqa: ARG001 -- one shape for all
