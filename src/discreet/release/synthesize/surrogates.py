@@ -195,7 +195,7 @@ class _People:
 
 
 def _draw_people(count: int, chance: Generator) -> _People:
-    given, family = (_read_names(name) for name in ("census_given", "census_family"))
+    given, family = (_read_names(name) for name in ("given", "family"))
     return _People(
         chance.choice(given, count), chance.choice(family, count), chance.permutation(count)
     )
