@@ -352,7 +352,6 @@ class _Synthesis:
         terms, request = self.terms, self.request
         errors = request.expected_errors(sensitivity=terms.rows_per_unit, one=1)
         columns = self._describe_columns(dict(enumerate(errors)))
-        most = sum(max(request.settings.numbers) for _ in range(request.settings.rounds))
         names = [one.column for one in columns if one.codes is not None]
         return SynthesisExplanation(
             source=self.held.table.label,
@@ -369,7 +368,6 @@ class _Synthesis:
             rows_per_unit=terms.rows_per_unit,
             target=request.target,
             columns=columns,
-            marginals_at_most=0 if len(names) < 2 else most,
             remaining=terms.remaining,
             cautions=terms.cautions,
         )

@@ -153,6 +153,23 @@ DEMO_STEPS = (
         lines=1,
         exit_code=4,
     ),
+    DemoStep(
+        "Is there a table that anybody may have?",
+        "Rows of patients who do not exist, drawn from noisy counts, and attacked like any release.",
+        (
+            *(*_of_patients("synthesize"), "--policy", "{folder}/synthetic.yaml"),
+            *("--epsilon", "1", "--method", "fast", "--ledger", "{folder}/ledger.sqlite"),
+            *(*_output_arguments("synthetic.csv"), "--model", "{folder}/model.json"),
+            *("--report", "{folder}/synthetic.html"),
+        ),
+        lines=17,
+    ),
+    DemoStep(
+        "And if they need more rows?",
+        "They follow from the saved model, which was paid for: neither source nor budget is needed.",
+        ("sample", "{folder}/model.json", "--rows", "5000", *_output_arguments("more.csv")),
+        lines=1,
+    ),
 )
 LEDGER = "ledger.sqlite"
 REGISTRY = "discreet-releases"
@@ -166,6 +183,7 @@ RESULTS = (
         LEDGER,
         f"{LEDGER}.key",
     ),
+    *("synthetic.csv", "synthetic.csv.release.json", "synthetic.html", "model.json", "more.csv"),
     REGISTRY,
 )
 # What a chapter asks for and does not get.

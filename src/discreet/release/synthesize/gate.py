@@ -61,8 +61,8 @@ LEAST_PEOPLE = 2  # below, no control is possible
 TOLERANCE = dict.fromkeys(
     ("singling-out", "linkability", "attribute", "closest", "membership"), 0.05
 )
-# A refusal wastes what was paid. Several attacks are tried, so each must be this sure of itself.
-CONFIDENCE = 0.999
+# A refusal wastes what was paid, and the promise does not rest on it: an attack must be this sure of itself.
+CONFIDENCE = 1 - 1e-6
 TOO_FEW = "The source has too few people to be attacked: the promise is that of epsilon alone."
 
 

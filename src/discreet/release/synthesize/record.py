@@ -155,6 +155,5 @@ class SynthesisExplanation(Result):
     rows_per_unit: int
     target: str | None
     columns: tuple[ColumnSynthesis, ...]
-    marginals_at_most: int
     remaining: Mapping[str, Any]
     cautions: tuple[str, ...] = ()
