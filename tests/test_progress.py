@@ -51,6 +51,16 @@ def run_verb(verb: str, folder: Path, progress: Callable[..., None]) -> None:
         discreet.assess(PEOPLE, **ROLES, progress=progress)
     elif verb == "attack all":
         discreet.attack.all(PEOPLE, **ROLES, progress=progress)
+    elif verb == "synthesize":
+        discreet.synthesize(
+            PEOPLE.select(["age", "sex", "ill"]),
+            bounds={"age": (0, 99)},
+            values={"sex": ["F", "M"], "ill": ["flu", "gout", "cold", "hiv"]},
+            method="fast",
+            output=folder / "out.csv",
+            accept_risk="a test",
+            progress=progress,
+        )
     elif verb == "deidentify":
         place = folder / "out.csv"
         discreet.deidentify(
@@ -60,7 +70,7 @@ def run_verb(verb: str, folder: Path, progress: Callable[..., None]) -> None:
         anonymize(folder, verb, progress)
 
 
-VERBS = ("assess", "attack all", "deidentify", *METHODS)
+VERBS = ("assess", "attack all", "deidentify", "synthesize", *METHODS)
 
 
 @pytest.fixture(scope="module", params=VERBS)

@@ -213,3 +213,25 @@ def test_what_is_there_is_not_replaced_without_being_asked(people: Path, discree
     assert (ran.code, ran.error) == (2, "output-refused")
     assert (people / "made.csv").read_text() == "mine"
     assert not (people / "ledger.sqlite").exists()
+
+
+def test_earlier_releases_of_the_same_people_are_tried_together_with_it(people: Path, discreet):
+    earlier = discreet(
+        *("anonymize", "people.csv", "--policy", "policy.yaml", "--k", "3", "-o", "classes.csv"),
+        *("--accept-risk", "a test"),
+    )
+    assert earlier.code == 0, earlier.err
+    ran = discreet(*arguments("-o", "made.csv"), "--json")
+    assert ran.code == 0, ran.err
+    composed = [found for found in ran.json["findings"] if found["attack"] == "composition"]
+    assert composed
+    assert all(found["control"] is not None for found in composed)
+    records = [
+        json.loads(path.read_text()) for path in (people / "discreet-releases").glob("*.json")
+    ]
+    kept = next(one for one in records if one["output"].endswith("made.csv"))
+    assert kept["release"]["findings"]
+    assert (
+        "composition"
+        in json.loads((people / "made.csv.release.json").read_text())["release"]["attacks"]
+    )

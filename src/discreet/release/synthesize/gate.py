@@ -297,7 +297,7 @@ def attack_synthetic(
     """
     asked, domain, label = gate.asked, candidate.domain, candidate.label
     progress("reading people", 0, 1)
-    kept = [name for name in domain.order if gate.earlier and candidate.table.column(name)]
+    kept = [column.name for column in domain.columns] if gate.earlier else []
     source, raw = read_people(
         candidate.table, domain, unit=candidate.unit, kept=kept, chance=chance
     )
@@ -378,7 +378,8 @@ def _attack_with_earlier(
     """Return what a twin and earlier releases reveal together of its people, beyond what of others."""
     with ScratchEngine(candidate.table.engine) as scratch:
         before = read_earlier(gate.earlier, engine=scratch)
-        rows = candidate.domain.decode(twin.rows, chance)
+        # What is made up is known of no one.
+        rows = candidate.domain.decode(twin.rows, chance).select(raw.column_names)
         table = _load_table(scratch, rows, candidate.label)
         results: list[GateResult] = []
         for is_meant in (~twin.is_other, twin.is_other):
