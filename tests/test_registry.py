@@ -63,7 +63,7 @@ tables:
 def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     """Put a package with entry points on the path, as an installer does."""
     monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.setattr(registry, "_find_entry_points", registry._find_entry_points.__wrapped__)
+    monkeypatch.setattr(registry, "_installed_points", registry._installed_points.__wrapped__)
     for kind in (ATTACKS, CRITERIA):
         kind._found.clear()
 

@@ -484,16 +484,21 @@ class ExtensionRegistry(Generic[Spec]):
         return _find_entry_points(self.group)
 
 
-@cache
 def _find_entry_points(group: str) -> Mapping[str, tuple[EntryPoint, ...]]:
-    """Return the entry points of a group by name; a package that is installed twice counts once."""
+    """Return the entry points of a group by name."""
     found: dict[str, dict[tuple[str, str], EntryPoint]] = {}
-    # What comes first on the path is what an import finds.
-    packages = {_distribution_name(one): one for one in reversed(list(distributions()))}
-    for package in packages.values():
-        for point in _read_entry_points(package, group):
+    for point in _installed_points():
+        if point.group == group:
             found.setdefault(point.name, {})[_package_name(point), point.value] = point
     return {name: tuple(points.values()) for name, points in found.items()}
+
+
+@cache
+def _installed_points() -> tuple[EntryPoint, ...]:
+    """Return what installed packages offer to discreet; one that is installed twice counts once."""
+    # What comes first on the path is what an import finds.
+    packages = {_distribution_name(one): one for one in reversed(list(distributions()))}
+    return tuple(point for package in packages.values() for point in _read_entry_points(package))
 
 
 def _distribution_name(package: Distribution) -> str:
@@ -503,10 +508,10 @@ def _distribution_name(package: Distribution) -> str:
         return ""
 
 
-def _read_entry_points(package: Distribution, group: str) -> list[EntryPoint]:
+def _read_entry_points(package: Distribution) -> list[EntryPoint]:
     """Return the entry points of one package; one whose metadata cannot be read offers none."""
     try:
-        return [point for point in package.entry_points if point.group == group]
+        return [point for point in package.entry_points if point.group.startswith("discreet.")]
     except Exception:  # noqa: BLE001 -- metadata that another program damaged raise anything
         return []
 

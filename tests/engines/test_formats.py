@@ -47,7 +47,7 @@ def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callabl
     folder = tmp_path / "site-packages"
     folder.mkdir()
     monkeypatch.syspath_prepend(folder)
-    monkeypatch.setattr(registry, "_find_entry_points", registry._find_entry_points.__wrapped__)
+    monkeypatch.setattr(registry, "_installed_points", registry._installed_points.__wrapped__)
     packages: list[str] = []
 
     def write(package: str, code: str, name: str = "tilde") -> None:

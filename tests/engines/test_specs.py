@@ -63,7 +63,7 @@ SPEC = EngineSpec(
 def shelf(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     """A folder with two tables, and an installed package that opens it."""
     monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.setattr(registry, "_find_entry_points", registry._find_entry_points.__wrapped__)
+    monkeypatch.setattr(registry, "_installed_points", registry._installed_points.__wrapped__)
     (tmp_path / "shelves.py").write_text(SHELF, "utf-8")
     info = tmp_path / "shelves-1.0.dist-info"
     info.mkdir()

@@ -62,7 +62,7 @@ def added(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: pond\nVersion: 1.0\n", "utf-8")
     (info / "entry_points.txt").write_text("[discreet.engines]\npond = pond_engine:SPEC\n", "utf-8")
     monkeypatch.syspath_prepend(folder)
-    monkeypatch.setattr(registry, "_find_entry_points", registry._find_entry_points.__wrapped__)
+    monkeypatch.setattr(registry, "_installed_points", registry._installed_points.__wrapped__)
     ENGINES._found.clear()
     yield f"pond:{tmp_path / 'pond.duckdb'}"
     ENGINES._found.clear()
