@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 import pyarrow as pa
@@ -100,6 +101,7 @@ def _number_guesses() -> tuple[int, Callable[[], Iterator[ArrowArray]]]:
     return pattern.size, pattern.batches
 
 
+@cache
 def _date_guesses() -> ArrowArray:
     days = pa.array(np.arange(*_YEARS, dtype="datetime64[D]"))
     stamps = days.cast(pa.timestamp("s"))
