@@ -399,7 +399,10 @@ def _columns_like(
 
 def _present_cell(name: str) -> exp.Expr:
     """Return a cell without blanks around it, NULL where it is a word for missing values."""
-    return present_cell(build.column(name), _WORDS)
+    value = present_cell(build.column(name), CellFormat())
+    words = exp.Array(expressions=[build.text(word) for word in MISSING_WORDS])
+    is_word = exp.Anonymous(this="list_contains", expressions=[words, value])
+    return exp.Case(ifs=[exp.If(this=is_word, true=exp.Null())], default=value.copy())
 
 
 def _trim_cell(name: str) -> exp.Expr:
@@ -421,9 +424,13 @@ def _compute_columns(
     found: dict[str, tuple[Any, ...]] = {}
     for start in range(0, len(names), COLUMNS_PER_SCAN // 4):
         part = names[start : start + COLUMNS_PER_SCAN // 4]
-        cells = [build.alias_as(read(name), f"c{place}") for place, name in enumerate(part)]
+        cells = [
+            build.alias_as(read(name), f"discreet_cell_{place}") for place, name in enumerate(part)
+        ]
         inner = exp.Select(expressions=cells).from_(source.copy(), copy=False)
-        trees = {name: wanted(build.column(f"c{place}")) for place, name in enumerate(part)}
+        trees = {
+            name: wanted(build.column(f"discreet_cell_{place}")) for place, name in enumerate(part)
+        }
         query = exp.Select(expressions=[tree for held in trees.values() for tree in held])
         query = query.from_(build.subquery(inner, "c"), copy=False)
         row = iter(engine.execute_unguarded(query).fetchone() or ())
