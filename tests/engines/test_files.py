@@ -536,3 +536,30 @@ def test_what_an_engine_stores_goes_away_with_it(tmp_path: Path) -> None:
     assert (folder.exists(), folder.stat().st_mode & 0o077) == (True, 0)
     engine.close()
     assert not folder.exists()
+
+
+def count_threads(engine: DuckDB) -> int:
+    asked = exp.Anonymous(this="current_setting", expressions=[build.text("threads")])
+    return engine.execute_unguarded(exp.Select(expressions=[asked])).fetchall()[0][0]
+
+
+def test_small_tables_are_read_by_one_thread_and_large_ones_by_all(tmp_path: Path) -> None:
+    with duckdb.connect() as connection:
+        ((every,),) = connection.execute("SELECT current_setting('threads')").fetchall()
+    (tmp_path / "small.csv").write_text("id,x\n1,a\n2,b\n")
+    (tmp_path / "large.csv").write_text("id,x\n" + "1,abcdefghijklmnopqrstuvwxyz\n" * 40_000)
+    long = exp.Anonymous(this="range", expressions=[build.number(150_000)])
+    uses = (
+        lambda engine: open_table(tmp_path / "large.csv", engine=engine),
+        lambda engine: engine.keep(exp.select("*").from_(exp.Table(this=long))),
+        lambda engine: engine.load(PEOPLE.to_reader()),  # it may hold any number of rows
+    )
+    for use in uses:
+        engine = DuckDB()
+        open_table(tmp_path / "small.csv", engine=engine)
+        engine.register(PEOPLE)
+        assert count_threads(engine) == 1
+        use(engine)
+        assert count_threads(engine) == every
+        engine.close()
+    assert count_threads(DuckDB(threads=1)) == 1

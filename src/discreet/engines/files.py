@@ -15,7 +15,7 @@ import pyarrow as pa
 from sqlglot import exp
 
 from discreet.engines.declared_schema import declared_kind
-from discreet.engines.duckdb import DuckDB
+from discreet.engines.duckdb import SMALL_FILE, DuckDB
 from discreet.engines.engine import ArrowReader, DeclaredColumn, DeclaredSchema, Table
 from discreet.engines.file_request import FileRequest
 from discreet.engines.frames import arrow_data
@@ -59,6 +59,8 @@ def open_file(
             f"{source} matches files of several kinds: {', '.join(sorted(found))}."
         )
     (spec,) = found.values()
+    if sum(path.stat().st_size for path in paths) > SMALL_FILE:
+        engine.use_all_threads()
     if hints is not None:
         delimiter, encoding = delimiter or hints.delimiter, encoding or hints.encoding
     request = FileRequest(tuple(paths), engine, table, delimiter, encoding, schema, hints)

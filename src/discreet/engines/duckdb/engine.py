@@ -30,6 +30,7 @@ from discreet.writing import TemporaryFolder
 Answer = TypeVar("Answer")
 
 ROWS_PER_BATCH = 122_880  # DuckDB's own row group, so that a batch is one vectorized hand-over
+SMALL_FILE = 1_000_000  # bytes: one thread reads it in no time
 _BYTES_PER_THREAD = 250e6  # twice the least of DuckDB's guide, at which a sort sometimes fails
 
 _OURS = "discreet_"  # prefix of generated names
@@ -164,6 +165,9 @@ class DuckDB:
             settings |= _memory_settings(memory_limit)
         if threads is not None:
             settings["threads"] = threads
+        elif memory_limit is None:
+            # DuckDB splits work by row groups: on a small table, other threads only wait for work.
+            settings["threads"], self._has_spare_threads = 1, True
         self._connection = connect_in_memory(settings)
         self._set(self._connection, "TimeZone", build.text("UTC"))
         hide_progress_bar(self._connection)
@@ -175,6 +179,7 @@ class DuckDB:
         self._looks_at_rows = looks_at_rows
         # Spilled data are cell values: only its owner can read the folder, which is deleted.
         self._folder = TemporaryFolder()
+        self._has_spare_threads = False  # which are used as soon as a table is not small
         self._registered: dict[str, object] = {}
         self._count = 0
         self.attached: dict[str, str] = {}  # database files by path
@@ -253,8 +258,17 @@ class DuckDB:
         """Store the result for this session, spilling to disk if need be, and return its name."""
         self._read_deferred(query)
         relation = self.fresh_name("kept")
-        self.execute(exp.Create(this=relation.copy(), kind="TABLE", expression=query.copy()))
+        statement = exp.Create(this=relation.copy(), kind="TABLE", expression=query.copy())
+        ((rows,),) = self.execute(statement, lambda cursor: cursor.fetchall())
+        if rows > ROWS_PER_BATCH:
+            self.use_all_threads()
         return relation
+
+    def use_all_threads(self) -> None:
+        """Read tables with as many threads as DuckDB would: an engine begins with one."""
+        if self._has_spare_threads:
+            self._has_spare_threads = False
+            call_duckdb(lambda: self._connection.execute("RESET threads"), duckdb_setting_failure)
 
     def drop(self, relation: exp.Table) -> None:
         """Drop what `keep`, `load` or `defer` stored."""
@@ -362,6 +376,8 @@ class DuckDB:
     def register(self, data: object) -> exp.Table:
         """Name an Arrow object that stays where it is; DuckDB scans it in place."""
         relation = self.fresh_name("arrow")
+        if getattr(data, "num_rows", ROWS_PER_BATCH + 1) > ROWS_PER_BATCH:
+            self.use_all_threads()
         call_duckdb(lambda: self._connection.register(relation.name, data))
         self._registered[relation.name] = data
         return relation
