@@ -69,7 +69,7 @@ DEMO_STEPS = (
         "What is in these tables?",
         "A draft policy: the role of each column, and the reason for each guess.",
         ("init", "{folder}/patients.csv", "{folder}/visits.csv"),
-        lines=12,
+        lines=8,
         begins="columns:",
     ),
     DemoStep(
@@ -106,7 +106,7 @@ DEMO_STEPS = (
             *(*_of_patients("anonymize"), "--policy", "{folder}/policy.yaml"),
             *(*_output_arguments("released.csv"), "--report", "{folder}/released.html"),
         ),
-        lines=8,
+        lines=5,
     ),
     DemoStep(
         "Does the release pass our gate?",
@@ -155,20 +155,15 @@ DEMO_STEPS = (
     ),
     DemoStep(
         "Is there a table that anybody may have?",
-        "Rows of patients who do not exist, drawn from noisy counts, and attacked like any release.",
+        "Rows of patients who do not exist, drawn from noisy counts, and attacked first.",
         (
             *(*_of_patients("synthesize"), "--policy", "{folder}/synthetic.yaml"),
             *("--epsilon", "1", "--method", "fast", "--ledger", "{folder}/ledger.sqlite"),
             *(*_output_arguments("synthetic.csv"), "--model", "{folder}/model.json"),
             *("--report", "{folder}/synthetic.html"),
         ),
-        lines=17,
-    ),
-    DemoStep(
-        "And if they need more rows?",
-        "They follow from the saved model, which was paid for: neither source nor budget is needed.",
-        ("sample", "{folder}/model.json", "--rows", "5000", *_output_arguments("more.csv")),
-        lines=1,
+        lines=2,
+        begins="Spent",
     ),
 )
 LEDGER = "ledger.sqlite"
@@ -183,7 +178,7 @@ RESULTS = (
         LEDGER,
         f"{LEDGER}.key",
     ),
-    *("synthetic.csv", "synthetic.csv.release.json", "synthetic.html", "model.json", "more.csv"),
+    *("synthetic.csv", "synthetic.csv.release.json", "synthetic.html", "model.json"),
     REGISTRY,
 )
 # What a chapter asks for and does not get.
