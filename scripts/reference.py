@@ -39,7 +39,10 @@ LONGEST_LINE = 100
 EPSILON = {name: f"discreet.epsilon.{name}" for name in discreet.epsilon.__all__}
 SECTION = re.compile(r"^(Args|Raises|Attributes):$", re.MULTILINE)
 # Methods that other parts of the package call, and that are no part of the interface.
-INTERNAL = {"explain_plan", "leave", "measure", "plan", "shape", "with_budget", "with_rows"}
+INTERNAL = {
+    *("explain_plan", "leave", "measure", "plan", "shape", "shape_all", "with_budget"),
+    "with_rows",
+}
 
 
 def write_page() -> str:

@@ -257,7 +257,7 @@ def test_a_workload_of_the_policy_is_asked_by_its_name(clinic: Path, discreet):
     Path("policy.yaml").write_text(declared + POLICY, encoding="utf-8")
     asked = ("ask", "people.csv", "--policy", "policy.yaml", "--workload")
     shown = discreet(*asked, "report", "--dry-run")
-    assert "1 questions cost epsilon 1" in shown.out
+    assert "1 question costs epsilon 1" in shown.out
     assert discreet(*asked, "report", "--json").json["spent"]["epsilon"] == 1.0
     missing = discreet(*asked, "reports")
     assert (missing.code, "declares: report" in missing.err) == (2, True)

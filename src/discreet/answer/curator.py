@@ -284,6 +284,27 @@ class Curator:
             finished = [self._finish_statement(one, measured, stop) for one in plan.statements]
             return gather_answers(plan, finished, measured, confidence=confidence)
 
+    def shape_all(
+        self,
+        questions: str | Sequence[str],
+        *,
+        epsilon: ExactNumber | None = None,
+        delta: ExactNumber = 0,
+        cut_share: ExactNumber = str(float(CUT_SHARE)),
+    ) -> list[ArrowSchema]:
+        """Return the columns that the answers to several questions have; nothing is spent or read."""
+        plan = self._planner.plan_all(
+            *find_workload(self.policy, questions, epsilon, delta),
+            weighted=False,
+            cut_share=cut_share,
+        )
+        statements = [plan.statements[place] for place in plan.asked]
+        return [self._statement_shape(one) for one in statements]
+
+    def _statement_shape(self, statement: PlannedStatement) -> ArrowSchema:
+        counts = finish.DECIMALS if any(statement.families) else finish.INTEGERS
+        return self._planner.shape(statement.plan.question, counts=counts)
+
     def _finish_statement(
         self, statement: PlannedStatement, measured: MeasuredTables, stop: CancelToken
     ) -> Answer:
@@ -295,7 +316,9 @@ class Curator:
         try:
             return self._finish_answer(statement.plan, tables, stop)
         except EngineFailed as error:
-            return empty_answer(self.shape(statement.plan), statement.plan, caution=str(error))
+            return empty_answer(
+                self._statement_shape(statement), statement.plan, caution=str(error)
+            )
 
     def explain_all(
         self,

@@ -119,10 +119,12 @@ class QuestionPlanner:
         """Return the question in which each row counts as its weight."""
         return weigh_question(question, self.catalog, self.lock)
 
-    def shape(self, question: Question) -> ArrowSchema:
-        """Return the columns that the answer to a question has."""
+    def shape(
+        self, question: Question, *, counts: finish.ArrowType = finish.INTEGERS
+    ) -> ArrowSchema:
+        """Return the columns that the answer to a question has; `counts` is the type of counts."""
         with self.home_lock:
-            return finish.answer_column_types(question, self.home)
+            return finish.answer_column_types(question, self.home, counts=counts)
 
     def plan_with_bounds(self, question: str, plan: Plan, found: Mapping[Place, Bounds]) -> Plan:
         """Return the plan of a question with bounds that were found."""

@@ -9,6 +9,7 @@ from discreet.formatting import is_year
 
 if TYPE_CHECKING:
     from discreet.answer.explain import Explanation
+    from discreet.answer.workload_answer import WorkloadExplanation
 
 
 def format_short(value: float | None) -> str:
@@ -103,3 +104,26 @@ def describe_price(found: Explanation) -> str:
         enough = left >= found.epsilon and delta >= found.delta
         text += f" Left{'' if enough else ', which is not enough'}: {format_amounts(left, delta)}."
     return text
+
+
+def describe_workload_price(found: WorkloadExplanation) -> str:
+    """Return what several questions cost together, and on what."""
+    count = len(found.questions)
+    asked = "1 question costs" if count == 1 else f"{count} questions cost"
+    return (
+        f"{asked} {format_amounts(found.epsilon, found.delta)} together, for {found.measurements} "
+        f"measurements with {found.noise} noise."
+    )
+
+
+def describe_workload(found: WorkloadExplanation, number: int) -> list[str]:
+    """Return lines that explain the price of a workload and the expected error of one of its questions."""
+    lines = [describe_workload_price(found)]
+    for item in found.expected:
+        if item.statement != number:
+            continue
+        half = f"± {format_short(item.within)}" if item.ranks is None else format_ranks(item.ranks)
+        lines.append(
+            f"{item.aggregate}: {half} in each group, at {format_share(found.confidence)} confidence"
+        )
+    return [*lines, *found.cautions]

@@ -9,7 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from discreet.answer.wording import format_answer_cell, format_key, format_ranks
+from discreet.answer.wording import (
+    describe_workload_price,
+    format_answer_cell,
+    format_key,
+    format_ranks,
+)
 from discreet.cli import curator_options, options, output
 from discreet.errors import SourceNotFound, WrongUsage
 
@@ -173,12 +178,7 @@ def _print_workload(found: WorkloadAnswer) -> None:
 
 def _print_explanation(found: WorkloadExplanation) -> None:
     to = output.console()
-    cost = curator_options.format_amounts(found.epsilon, found.delta)
-    output.print_sentence(
-        to,
-        f"{len(found.questions)} questions cost {cost} together, for {found.measurements} measurements with "
-        f"{found.noise} noise. Nothing was spent.",
-    )
+    output.print_sentence(to, f"{describe_workload_price(found)} Nothing was spent.")
     title = f"Expected error of each number, at {curator_options.format_share(found.confidence)} confidence"
     lines = [
         [

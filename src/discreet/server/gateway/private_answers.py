@@ -20,20 +20,23 @@ from discreet.answer.statement import DIALECT
 from discreet.answer.weighting import weigh_query
 from discreet.answer.wording import (
     describe_price,
+    describe_workload,
     format_amounts,
     format_ranks,
     format_share,
     format_short,
 )
+from discreet.arrow import pc
 from discreet.dp.ledger.ledger import Ledger
 from discreet.engines.databases.database import Database, ResultField
 from discreet.engines.duckdb.served import ServedDuckDB
 from discreet.engines.engine import ArrowTable
-from discreet.errors import EngineFailed, StatementFailed
+from discreet.errors import AccessDenied, EngineFailed, StatementFailed
 from discreet.guard.access.authority import DEFAULT_SCHEMA, Allowance, Authority, Relation, Subject
+from discreet.guard.rewrite.authorize import relations_of
 from discreet.guard.rewrite.policies import masked_columns
 from discreet.policy import model
-from discreet.policy.answer_model import BudgetPolicy
+from discreet.policy.answer_model import BudgetPolicy, WorkloadPolicy
 from discreet.server.gateway.aggregate_grants import (
     allowance_of,
     cell_columns,
@@ -45,6 +48,7 @@ from discreet.server.gateway.aggregate_grants import (
 )
 from discreet.server.gateway.curator_pool import CuratorPool, is_lost
 from discreet.server.gateway.variables import SessionVariables
+from discreet.server.gateway.workload_members import find_member, parse_member
 from discreet.server.session import Notice
 from discreet.sql import build
 from discreet.sql.types import arrow_type
@@ -77,6 +81,8 @@ class PermittedQuestion:
     noise: Noise | None
     confidence: float
     cut_share: str
+    workload: tuple[str, ...] = ()  # questions that are paid for together with it
+    place: int = 0  # which of them it is
 
 
 class PrivateAnswers:
@@ -105,7 +111,41 @@ class PrivateAnswers:
         subject: Subject,
         variables: SessionVariables,
     ) -> PermittedQuestion | None:
-        """Return a query as a private query, or None if its sender may not aggregate all its tables."""
+        """Return a query as a private query, or None if its sender may not aggregate all its tables.
+
+        A query that is one of the workload which the session has chosen is asked together with the others.
+        """
+        workload = find_member(self._policy, variables.get("discreet.workload"), query)
+        if workload is None:
+            return self._permit(query, relations, authority, subject, variables)
+        declared, place = workload
+        asked = self._permit(query, relations, authority, subject, variables, declared)
+        if asked is None:
+            return None
+        members: list[PermittedQuestion] = []
+        for number, text in enumerate(declared.queries, 1):
+            tree = parse_member(number, text)
+            named = relations_of(tree, authority, subject)
+            one = self._permit(tree, named, authority, subject, variables, declared)
+            if one is None or one.identity != asked.identity:
+                raise AccessDenied(
+                    f"permission denied for statement {number} of the workload",
+                    hint="A workload is paid for as one: ask for AGGREGATE on all its tables, or RESET "
+                    "discreet.workload to ask this query alone.",
+                )
+            members.append(one)
+        return _join_members(asked, members, place)
+
+    def _permit(
+        self,
+        query: exp.Query,
+        relations: Sequence[Relation],
+        authority: Authority,
+        subject: Subject,
+        variables: SessionVariables,
+        workload: WorkloadPolicy | None = None,
+    ) -> PermittedQuestion | None:
+        """Return a query as a private query at its own price, or at that of its workload."""
         if not relations:
             return None
         private = [relation for relation in relations if not self._is_public(relation)]
@@ -122,7 +162,9 @@ class PrivateAnswers:
             query = self._weigh_relations(query, relations)
         hidden = tuple(masked_columns(authority, subject.role, one) for one in relations)
         require_seen(query, relations, hidden)
-        epsilon = variables.get("discreet.epsilon")
+        epsilon, delta = variables.get("discreet.epsilon"), variables.get("discreet.delta") or "0"
+        if workload is not None:
+            epsilon, delta = str(workload.epsilon), str(workload.delta)
         if not epsilon:
             raise StatementFailed(
                 "22023",
@@ -139,7 +181,7 @@ class PrivateAnswers:
             tuple(allowance_of(payer, relation) for relation in relations),
             hidden,
             epsilon,
-            variables.get("discreet.delta") or "0",
+            delta,
             noise,  # pyright: ignore[reportArgumentType]
             float(variables.get("discreet.confidence")),
             variables.get("discreet.cut_share"),
@@ -177,14 +219,20 @@ class PrivateAnswers:
     def describe(self, asked: PermittedQuestion) -> tuple[ResultField, ...]:
         """Return the columns of the answer; nothing is read or spent."""
         with self._borrow_curator(asked) as curator:
-            plan, _ = _plan(curator, asked)
-            return tuple(
-                ResultField(item.name, _answer_type(item.type)) for item in curator.shape(plan)
-            )
+            if asked.workload:
+                schema = curator.shape_all(asked.workload, **_workload_price(asked))[asked.place]
+            else:
+                schema = curator.shape(_plan(curator, asked)[0])
+        return tuple(ResultField(item.name, _answer_type(item.type)) for item in schema)
 
     def explain(self, asked: PermittedQuestion) -> list[str]:
         """Return lines that explain the cost and the expected error of a query."""
         with self._borrow_curator(asked) as curator:
+            if asked.workload:
+                whole = curator.explain_all(
+                    asked.workload, confidence=asked.confidence, **_workload_price(asked)
+                )
+                return describe_workload(whole, asked.place + 1)
             plan, text = _plan(curator, asked)
             found = curator.explain_plan(plan, text, confidence=asked.confidence)
         lines = [describe_price(found)]
@@ -340,7 +388,38 @@ def _plan(curator: Curator, asked: PermittedQuestion) -> tuple[Plan, str]:
     )
 
 
+def _workload_price(asked: PermittedQuestion) -> dict[str, Any]:
+    return {"epsilon": asked.epsilon, "delta": asked.delta, "cut_share": asked.cut_share}
+
+
+def _join_members(
+    asked: PermittedQuestion, members: Sequence[PermittedQuestion], place: int
+) -> PermittedQuestion:
+    """Return a question with all that its workload reads."""
+    read = {
+        relation.key: (relation, allowance, hidden)
+        for one in members
+        for relation, allowance, hidden in zip(
+            one.relations, one.allowances, one.hidden, strict=True
+        )
+    }
+    relations, allowances, hidden = zip(*read.values(), strict=True)
+    return replace(
+        asked,
+        relations=relations,
+        allowances=allowances,
+        hidden=hidden,
+        workload=tuple(one.text for one in members),
+        place=place,
+    )
+
+
 def _ask_curator(curator: Curator, asked: PermittedQuestion, stop: CancelToken | None) -> Answer:
+    if asked.workload:
+        found = curator.ask_all(
+            asked.workload, confidence=asked.confidence, stop=stop, **_workload_price(asked)
+        )
+        return found[asked.place]
     return curator.ask(
         asked.text,
         epsilon=asked.epsilon,
@@ -386,12 +465,21 @@ def cast_answer(table: ArrowTable, fields: Sequence[ResultField]) -> ArrowTable:
     wanted = {name: arrow_type(name) for name in ("text", "int8", "float8", "bool", "date")}
     try:
         columns = [
-            column.cast(wanted[field.type]) if field.type in wanted else column
+            _round_count(column, field).cast(wanted[field.type]) if field.type in wanted else column
             for column, field in zip(table.columns, fields, strict=True)
         ]
     except ValueError:
         raise StatementFailed("22003", "a number of the answer is out of range") from None
     return type(table).from_arrays(columns, names=[field.name for field in fields])
+
+
+def _round_count(column: Any, field: ResultField) -> Any:
+    """Return a count with decimals, as workloads have, as the whole number that was described before."""
+    import pyarrow as pa
+
+    return (
+        pc.round(column) if field.type == "int8" and pa.types.is_floating(column.type) else column
+    )
 
 
 def _answer_type(kind: Any) -> str:

@@ -47,6 +47,7 @@ DEFAULTS: Mapping[str, str] = {
     "discreet.lenient": "off",
     "discreet.noise": "",
     "discreet.weighted": "off",
+    "discreet.workload": "",
 }
 _FIXED = {
     *("integer_datetimes", "max_identifier_length"),
