@@ -117,16 +117,16 @@ class PrivateAnswers:
         """
         workload = find_member(self._policy, variables.get("discreet.workload"), query)
         if workload is None:
-            return self._permit(query, relations, authority, subject, variables)
+            return self._permit_question(query, relations, authority, subject, variables)
         declared, place = workload
-        asked = self._permit(query, relations, authority, subject, variables, declared)
+        asked = self._permit_question(query, relations, authority, subject, variables, declared)
         if asked is None:
             return None
         members: list[PermittedQuestion] = []
         for number, text in enumerate(declared.queries, 1):
             tree = parse_member(number, text)
             named = relations_of(tree, authority, subject)
-            one = self._permit(tree, named, authority, subject, variables, declared)
+            one = self._permit_question(tree, named, authority, subject, variables, declared)
             if one is None or one.identity != asked.identity:
                 raise AccessDenied(
                     f"permission denied for statement {number} of the workload",
@@ -136,7 +136,7 @@ class PrivateAnswers:
             members.append(one)
         return _join_members(asked, members, place)
 
-    def _permit(
+    def _permit_question(
         self,
         query: exp.Query,
         relations: Sequence[Relation],
