@@ -11,7 +11,10 @@ import pytest
 
 import discreet
 from discreet.api import synthesize as module
-from discreet.errors import UndeclaredDomain, UnknownColumn, WrongUsage
+from discreet.dp.accounting.conversion import epsilon_of_rho
+from discreet.dp.accounting.pricing import price
+from discreet.dp.event import Sequence
+from discreet.errors import InvalidBudget, UndeclaredDomain, UnknownColumn, WrongUsage
 from discreet.policy import parse_policy
 
 DECLARED: dict[str, Any] = {
@@ -146,3 +149,60 @@ def test_a_policy_can_be_declared_further():
         PEOPLE.select(["sex", "age"]), parse_policy(text), bounds={"age": (0, 99)}, method="fast"
     )
     assert made.to_arrow().column_names == ["sex", "age"]
+
+
+FINDING: dict[str, Any] = {
+    "quasi": ["age", "sex"],
+    "sensitive": ["ill"],
+    "find_domains": "0.2",
+    "epsilon": 4,
+    "method": "fast",
+    "accept_risk": "a test",
+}
+
+
+@pytest.fixture(scope="module")
+def crowd() -> Any:
+    people = draw_people(4000).drop_columns(["name", "income"])
+    last = pa.table({"age": [10**9], "sex": ["rare"], "ill": ["no"]}, schema=people.schema)
+    return pa.concat_tables([people, last])
+
+
+def test_domains_that_are_not_declared_are_found_for_a_share(crowd: Any, tmp_path: Any):
+    ledger = tmp_path / "ledger.db"
+    made = discreet.synthesize(crowd, **FINDING, ledger=ledger)
+    rows = made.to_arrow()
+    assert rows.column_names == ["age", "sex", "ill"]
+    assert {*rows["sex"].to_pylist()} <= {"f", "m", "*", None}
+    assert all(0 <= age <= 128 for age in rows["age"].to_pylist() if age is not None)
+    assert made.spent["epsilon"] == 4
+    assert any("20% of the price" in caution for caution in made.cautions)
+    assert [one.name for one in made.model.domain.columns] == ["age", "sex", "ill"]
+
+
+def test_domains_are_found_within_the_price(crowd: Any):
+    with module._open_synthesis(crowd, None, FINDING) as opened:
+        request = opened.request
+        plans = opened._searches.plan(opened.held)
+    paid = price(Sequence(tuple(plan.event for plan in plans)))
+    counts = request.make_budget(sensitivity=1, one=1).left
+    assert paid.rho + counts <= request.price.rho
+    assert paid.slip <= request.price.slip == request.delta / 2
+    assert epsilon_of_rho(request.price.rho, delta=request.delta / 2) <= 4
+
+
+def test_values_cannot_be_found_without_a_delta(crowd: Any):
+    with pytest.raises(InvalidBudget, match="needs a delta"):
+        discreet.synthesize(crowd, **FINDING | {"method": "pure"})
+
+
+def test_an_explanation_names_what_would_be_found(crowd: Any):
+    asked = {name: value for name, value in FINDING.items() if name != "accept_risk"}
+    found = discreet.explain_synthesis(crowd, **asked)
+    assert [(one.column, one.made) for one in found.columns] == [
+        ("age", "synthesized, bounds found privately"),
+        ("sex", "synthesized, values found privately"),
+        ("ill", "synthesized, values found privately"),
+    ]
+    with pytest.raises(InvalidBudget, match="above 0 and below 1"):
+        discreet.explain_synthesis(crowd, **asked | {"find_domains": 1})

@@ -27,9 +27,8 @@ Counts = NDArray[np.int64]
 Codes = NDArray[Any]
 Columns = tuple[int, ...]
 
-# Marginals are counted together in blocks of so many cells: those that an engine in this process has in
-# its cache; a server, for which a look at a row costs more than a place in a table, has larger ones.
-_LOCAL_CELLS, _SERVER_CELLS = 1 << 12, 1 << 16
+# Marginals are counted together in blocks of at most so many cells, which stay in a processor's cache.
+_BLOCK_CELLS = 1 << 12
 _FINE_CODES = 64  # up to so many codes of a column are counted as they are, and added up afterwards
 _SERVER_BLOCKS = 16  # that one query of a server counts
 _FACTOR, _KEY, _COUNT, _ROWS = "discreet_f", "discreet_k", "discreet_n", "discreet_coded"
@@ -104,9 +103,7 @@ class CodedCounter:
         """Return the blocks that hold all of `wanted`, the sizes of columns, and the counts of each block."""
         relation, sizes = self._coarsen_rows(maps)
         is_local = self._engine.file_engine is not None
-        blocks = cover_marginals(
-            wanted, sizes, most_cells=_LOCAL_CELLS if is_local else _SERVER_CELLS
-        )
+        blocks = cover_marginals(wanted, sizes, most_cells=_BLOCK_CELLS)
         step = 1 if is_local else _SERVER_BLOCKS
         found: dict[Columns, Counts] = {}
         for first in range(0, len(blocks), step):

@@ -13,6 +13,7 @@ import numpy as np
 
 from discreet.answer.catalog import CatalogTable
 from discreet.answer.curator import Curator, open_curator
+from discreet.answer.domain_search import DomainSearch, DomainSearches, PrivateDomain
 from discreet.answer.mechanism import (
     MechanismResult,
     MechanismTerms,
@@ -33,7 +34,7 @@ from discreet.progress import Progress, follow_phases
 from discreet.release.gate import Gate, GateResult
 from discreet.release.output.target import Target
 from discreet.release.registry import Registry, registry_of_table
-from discreet.release.synthesize.domain import table_domain
+from discreet.release.synthesize.domain import FoundDomain, table_domain, undeclared_columns
 from discreet.release.synthesize.gate import (
     Codes,
     RowCounter,
@@ -79,6 +80,7 @@ def synthesize(  # noqa: PLR0913 -- the options of the command
     rows_per_unit: int | None = None,
     bounds: Mapping[str, tuple[float, float]] | None = None,
     values: Mapping[str, Sequence[object]] | None = None,
+    find_domains: ExactNumber | None = None,
     leave_out: Sequence[str] | None = None,
     output: str | Path | None = None,
     model: str | Path | None = None,
@@ -113,6 +115,8 @@ def synthesize(  # noqa: PLR0913 -- the options of the command
         rows_per_unit: How many rows of a unit count; the others are left out by chance.
         bounds: Public bounds of numbers, such as `{"age": (0, 110)}`.
         values: Public values of categories, such as `{"sex": ["f", "m"]}`.
+        find_domains: The share of the price that finds bounds and values that are not declared, such as
+            0.1; without it they are refused.
         leave_out: Columns that the table is not to have, besides those that the policy leaves out.
         output: Where rows go, with a manifest beside them; without it they stay in memory.
         model: Where the model goes, a JSON file: `discreet.sample` draws more rows from it.
@@ -172,6 +176,7 @@ def explain_synthesis(  # noqa: PLR0913 -- the options of the command
     rows_per_unit: int | None = None,
     bounds: Mapping[str, tuple[float, float]] | None = None,
     values: Mapping[str, Sequence[object]] | None = None,
+    find_domains: ExactNumber | None = None,
     leave_out: Sequence[str] | None = None,
     ledger: str | Path | None = None,
     analyst: str | None = None,
@@ -196,6 +201,7 @@ def explain_synthesis(  # noqa: PLR0913 -- the options of the command
         rows_per_unit: How many rows of a unit count.
         bounds: Public bounds of numbers.
         values: Public values of categories.
+        find_domains: The share of the price that finds what is not declared.
         leave_out: Columns that the table is not to have.
         ledger: A file or a `postgresql://` URL; `DISCREET_LEDGER`, the user's file, or memory for a frame.
         analyst: The analyst's name, if the policy has budgets of analysts.
@@ -273,7 +279,7 @@ def _require_rows(rows: int) -> None:
 
 
 _READING = ("ledger", "analyst", "table", "delimiter", "encoding", "memory")
-_ASKED = ("epsilon", "delta", "method", "target", "leave_out")
+_ASKED = ("epsilon", "delta", "method", "target", "find_domains", "leave_out")
 
 
 def _pick_options(given: Mapping[str, Any]) -> dict[str, Any]:
@@ -296,14 +302,19 @@ def _open_synthesis(
         delta = given.get("delta")
         if delta is None:
             delta = 0 if method == "pure" else DEFAULT_DELTA
+        share = to_fraction(given.get("find_domains") or 0)
+        searched = undeclared_columns(asked, held.planned_columns) if share else ()
+        names = [one.column.name for one in searched]
         request = SynthesisRequest(
-            table_domain(asked, held.planned_columns),
+            table_domain(_leave_columns_out(asked, names), held.planned_columns),
             method,
             to_fraction(given["epsilon"]),
             to_fraction(delta),
             given.get("target"),
+            tuple((one.column.name, one.need) for one in searched),
+            share,
         )
-        if not request.domain.columns:
+        if not request.domain.columns and not searched:
             raise WrongUsage(
                 f"No column of '{held.name}' is left to synthesize. Declare `values` or `bounds` of some."
             )
@@ -321,13 +332,26 @@ class _Synthesis:
     request: SynthesisRequest
 
     @property
-    def _column_codes(self) -> list[Any]:
-        return [(one.name, one.code, one.size) for one in self.request.domain.columns]
-
-    @property
     def terms(self) -> MechanismTerms:
         """What it would be charged to, and how many rows of a unit count."""
-        return mechanism_terms(self.curator, self.held.name, self._column_codes)
+        codes = _column_codes(self.request)
+        return mechanism_terms(self.curator, self.held.name, codes, searches=self._searches)
+
+    @property
+    def _searches(self) -> DomainSearches | None:
+        """The domains that are found first, if there are any."""
+        request = self.request
+        if not request.searched:
+            return None
+        columns = tuple(DomainSearch(name, need) for name, need in request.searched)
+        noise = "laplace" if request.method == "pure" else "gaussian"
+        return DomainSearches(columns, request.search_amount, request.slip, noise)
+
+    def _with_domains(self, found: Mapping[str, PrivateDomain]) -> SynthesisRequest:
+        """Return the request with the domains that were found."""
+        known = {name: FoundDomain(one.values, one.bounds) for name, one in found.items()}
+        domain = table_domain(self.policy, self.held.planned_columns, found=known)
+        return replace(self.request, domain=domain)
 
     @property
     def unit_words(self) -> str:
@@ -352,7 +376,8 @@ class _Synthesis:
         terms, request = self.terms, self.request
         errors = request.expected_errors(sensitivity=terms.rows_per_unit, one=1)
         columns = self._describe_columns(dict(enumerate(errors)))
-        names = [one.column for one in columns if one.codes is not None]
+        searched = [name for name, _ in request.searched]
+        names = [one.column for one in columns if one.codes is not None or one.column in searched]
         return SynthesisExplanation(
             source=self.held.table.label,
             table=self.held.name,
@@ -369,26 +394,33 @@ class _Synthesis:
             target=request.target,
             columns=columns,
             remaining=terms.remaining,
-            cautions=terms.cautions,
+            cautions=(*_search_cautions(request), *terms.cautions),
         )
 
     def pay(self, step: Progress) -> MechanismResult:
         """Charge the request, and return its model: the same one whenever the same is asked for."""
-        points = find_unsure(self.policy, among=self.request.domain.order)
+        searched = [name for name, _ in self.request.searched]
+        points = find_unsure(self.policy, among=(*self.request.domain.order, *searched))
         if points:
             raise RiskNotTolerated(f"Nothing was read or spent. {points[0]}", findings=())
         step("measuring", 0, 1)
-        request = self.request
+        request = final = self.request
+
+        def choose_columns(found: Mapping[str, PrivateDomain]) -> list[Any]:
+            nonlocal final
+            final = self._with_domains(found)
+            return _column_codes(final)
 
         def fit(counter: Any) -> bytes:
             seed = secrets.randbits(63)
-            fitted = request.fit(counter, seed=seed)
-            return SavedModel(request.domain, fitted, seed, self._price_words).to_bytes()
+            fitted = final.fit(counter, seed=seed)
+            return SavedModel(final.domain, fitted, seed, self._price_words).to_bytes()
 
         return release_mechanism(
             self.curator,
             self.held.name,
-            self._column_codes,
+            choose_columns if request.searched else _column_codes(request),
+            searches=self._searches,
             price=request.price,
             request=request.key(),
             question=f"synthesize {self.held.name} ({request.method})",
@@ -407,14 +439,15 @@ class _Synthesis:
     ) -> SyntheticRelease:
         """Draw rows, attack them, and write what passes; all of it follows from what was paid for."""
         saved = SavedModel.from_bytes(paid.content)
+        final = replace(self, request=replace(self.request, domain=saved.domain))
         step("drawing", 0, 1)
         wanted = rows or max(1, round(saved.model.columns.total))
         codes, drawn = saved.draw(wanted, np.random.default_rng(saved.seed))
         place = None if places.rows is None else places.rows.place
         with registry.begin_release(place) as pending:
             gate = Gate(self.policy, pending.earlier, accepted)
-            passed = self._attack_rows(saved, codes, gate, step)
-            found = self._describe_release(paid, saved, passed, rows=wanted)
+            passed = final._attack_rows(saved, codes, gate, step)
+            found = final._describe_release(paid, saved, passed, rows=wanted)
             found = replace(found, _rows=drawn, _given=self.source)
             if places.rows is not None:
                 written = write_synthetic_rows(drawn, places.rows, pending, progress=step)
@@ -489,7 +522,7 @@ class _Synthesis:
             findings=passed.findings,
             accepted_risk=passed.accepted,
             not_tried=passed.not_tried,
-            cautions=(*paid.cautions, *passed.cautions),
+            cautions=(*_search_cautions(request), *paid.cautions, *passed.cautions),
             _model=saved,
         )
 
@@ -509,7 +542,12 @@ class _Synthesis:
             one.name: ColumnSynthesis(one.name, f"made up ({one.form})", None, None)
             for one in domain.surrogates
         }
-        return tuple({**coded, **made_up}[name] for name in domain.order)
+        found = tuple(
+            ColumnSynthesis(name, f"synthesized, {need} found privately", None, None)
+            for name, need in self.request.searched
+            if name not in domain.order
+        )
+        return (*({**coded, **made_up}[name] for name in domain.order), *found)
 
 
 def _float_rho(request: SynthesisRequest) -> float | None:
@@ -533,5 +571,24 @@ def _leave_out(held: CatalogTable, names: Sequence[str]) -> TablePolicy:
     for name in names:
         if name not in known:
             raise UnknownColumn(f"Column '{name}' is not in the table.{did_you_mean(name, known)}")
+    return _leave_columns_out(policy, names)
+
+
+def _leave_columns_out(policy: TablePolicy, names: Sequence[str]) -> TablePolicy:
     left = tuple(dict.fromkeys((*policy.release.leave_out, *names)))
     return replace(policy, release=replace(policy.release, leave_out=left))
+
+
+def _column_codes(request: SynthesisRequest) -> list[Any]:
+    return [(one.name, one.code, one.size) for one in request.domain.columns]
+
+
+def _search_cautions(request: SynthesisRequest) -> tuple[str, ...]:
+    if not request.searched:
+        return ()
+    names = join_names([name for name, _ in request.searched])
+    caution = (
+        f"The values or bounds of {names} are not declared: {float(request.search_share):.0%} of the price "
+        "finds them with noise. Rare values count as one, and numbers beyond the bounds as the bounds."
+    )
+    return (caution,)

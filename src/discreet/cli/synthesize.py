@@ -67,6 +67,12 @@ Examples:
     "--target", "predicted", metavar="COLUMN", help="A column that others are to predict."
 )
 @click.option(
+    "--find-domains",
+    type=curator_options.AMOUNT,
+    metavar="SHARE",
+    help="Of the price, for undeclared values and bounds.",
+)
+@click.option(
     "--rows",
     type=click.IntRange(1),
     metavar="NUMBER",

@@ -50,19 +50,35 @@ class ReplayedCosts(SynthesisBudget):
         self.to_release = None if released is None else iter(released)
         self.cost = Fraction(0)
 
-    def measure(self, counts: Any, price: Fraction, *, vectors: int = 1) -> Any:
+    def measure(self, counts: Any, price: Fraction) -> Any:
         exact = np.asarray(counts).ravel()
         if self.to_release is None:
-            released = super().measure(counts, price, vectors=vectors)
-            self.kept.append((exact.copy(), released, (price, vectors)))
-            return released
-        before, released, paid = next(self.to_release)
-        assert paid == (price, vectors)
-        self._spent += price
-        scale_squared = Fraction(vectors * self._sensitivity**2) / (2 * price)
+            return self._record(exact, super().measure(counts, price), price)
+        before, released = self._replay(price)
         change = sum(int(one) ** 2 for one in exact - before)
-        self.cost += Fraction(change) / (2 * scale_squared)
+        # Noise of variance sensitivity² / (2 price) costs change² / (2 variance).
+        self.cost += Fraction(change) * price / self._sensitivity**2
         return released
+
+    def choose(self, gains: Any, price: Fraction) -> int:
+        exact = np.asarray(gains)
+        if self.to_release is None:
+            return self._record(exact, super().choose(gains, price), price)
+        before, released = self._replay(price)
+        # Weights e^(epsilon gain / 2 sensitivity), with epsilon² = 8 price: a loss within a range r costs r² / 8.
+        width = int(np.ptp(exact - before))
+        self.cost += Fraction(width) ** 2 * price / (4 * self._sensitivity**2)
+        return released
+
+    def _record(self, exact: Any, released: Any, price: Fraction) -> Any:
+        self.kept.append((exact.copy(), released, price))
+        return released
+
+    def _replay(self, price: Fraction) -> tuple[Any, Any]:
+        before, released, paid = next(self.to_release or iter(()))
+        assert paid == price
+        self._spent += price
+        return before, released
 
 
 def make_visits(extra: list[tuple[int, tuple[int, int, int]]]) -> pa.Table:

@@ -14,7 +14,7 @@ from discreet.dp.accounting import rho_of_epsilon
 from discreet.dp.budget import Price
 from discreet.dp.noise import Noise
 from discreet.errors import InvalidBudget, UnknownColumn, WrongUsage, did_you_mean
-from discreet.release.synthesize.domain import TableDomain
+from discreet.release.synthesize.domain import Need, TableDomain
 from discreet.release.synthesize.model import SyntheticModel
 from discreet.release.synthesize.resolutions import ColumnShape
 from discreet.release.synthesize.rounds import FAST, FULL, PURE, Counter, FitSettings, fit_model
@@ -77,6 +77,9 @@ class SynthesisRequest:
         epsilon: What it may cost.
         delta: The chance that Gaussian noise does not cover; 0 for `pure`.
         target: The column that others are to predict.
+        searched: The columns whose values or bounds are found privately, and which of both. They are in the
+            domain once they were found.
+        search_share: The share of the price that finds them.
     """
 
     domain: TableDomain
@@ -84,6 +87,8 @@ class SynthesisRequest:
     epsilon: Fraction
     delta: Fraction
     target: str | None = None
+    searched: tuple[tuple[str, Need], ...] = ()
+    search_share: Fraction = Fraction(0)
 
     def __post_init__(self) -> None:
         require_method(self.method)
@@ -96,7 +101,10 @@ class SynthesisRequest:
                 f"The method {self.method} needs a delta between 0 and 1, such as {DEFAULT_DELTA}. "
                 "Without a delta, take pure."
             )
+        if self.searched and not 0 < self.search_share < 1:
+            raise InvalidBudget("The share that finds domains is above 0 and below 1, such as 0.1.")
         names = [column.name for column in self.domain.columns]
+        names += [name for name, _ in self.searched]
         if self.target is not None and self.target not in names:
             raise UnknownColumn(
                 f"The target '{self.target}' is not among the synthesized columns."
@@ -113,12 +121,30 @@ class SynthesisRequest:
         """What the ledger is charged.
 
         Guarantee: Gaussian noise of rho-zCDP is (epsilon, delta)-DP (Bun & Steinke 2016, Lemma 3.5); pure
-        epsilon-DP is epsilon²/2-zCDP (Proposition 3.3).
+        epsilon-DP is epsilon²/2-zCDP (Proposition 3.3). Where values are searched for, half of delta is
+        the chance that a rare one is found.
         """
         if self.method == "pure":
             return Price(self.epsilon, Fraction(0), self.epsilon**2 / 2, Fraction(0))
-        rho = rho_of_epsilon(self.epsilon, delta=self.delta)
-        return Price(self.epsilon, self.delta, rho, Fraction(0))
+        return Price(self.epsilon, self.delta, self._amount, self.slip)
+
+    @property
+    def slip(self) -> Fraction:
+        """The chance that a search finds a value that one unit alone has."""
+        has_values = any(need == "values" for _, need in self.searched)
+        return self.delta / 2 if has_values else Fraction(0)
+
+    @property
+    def search_amount(self) -> Fraction:
+        """What the searches cost: a rho, or an epsilon where the method is pure."""
+        return self._amount * self.search_share if self.searched else Fraction(0)
+
+    @property
+    def _amount(self) -> Fraction:
+        """What searches and counts may cost together: a rho, or an epsilon where the method is pure."""
+        if self.method == "pure":
+            return self.epsilon
+        return rho_of_epsilon(self.epsilon, delta=self.delta - self.slip)
 
     @property
     def sizes(self) -> list[int]:
@@ -135,16 +161,18 @@ class SynthesisRequest:
             "delta": str(self.delta),
             "target": self.target,
         }
+        if self.searched:
+            content["searched"] = [list(one) for one in self.searched]
+            content["search_share"] = str(self.search_share)
         return json.dumps(content, sort_keys=True, ensure_ascii=True, separators=(",", ":"))
 
     def make_budget(
         self, *, sensitivity: int, one: int, noise: Noise | None = None
     ) -> SynthesisBudget:
         """Return what the looks at counts are paid from."""
-        if self.method == "pure":
-            return PureSynthesisBudget(self.epsilon, sensitivity=sensitivity, one=one, noise=noise)
-        rho = rho_of_epsilon(self.epsilon, delta=self.delta)
-        return SynthesisBudget(rho, sensitivity=sensitivity, one=one, noise=noise)
+        made = PureSynthesisBudget if self.method == "pure" else SynthesisBudget
+        amount = self._amount - self.search_amount
+        return made(amount, sensitivity=sensitivity, one=one, noise=noise)
 
     def fit(self, counter: RowCounts, *, seed: int, noise: Noise | None = None) -> SyntheticModel:
         """Return the model of the rows that `counter` counts, for the price of the request."""
