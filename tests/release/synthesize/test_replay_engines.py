@@ -132,7 +132,7 @@ def engine(request: pytest.FixtureRequest) -> Iterator[Any]:
 
 def require_price(engine: Any, unit: str, settings: Any) -> None:
     recorded = fit(engine, UNITS[unit], [], settings)
-    assert recorded.left < RHO / 100
+    assert recorded.left < RHO / 10
     for values, count in NEIGHBORS.values():
         rows = [(900, values)] * (1 if unit == "row" else count)
         replayed = fit(engine, UNITS[unit], rows, settings, recorded.kept)
