@@ -183,7 +183,7 @@ def test_domains_that_are_not_declared_are_found_for_a_share(crowd: Any, tmp_pat
 def test_domains_are_found_within_the_price(crowd: Any):
     with module._open_synthesis(crowd, None, FINDING) as opened:
         request = opened.request
-        plans = opened._searches.plan(opened.held)
+        plans = opened._domain_searches.plan(opened.held)
     paid = price(Sequence(tuple(plan.event for plan in plans)))
     counts = request.make_budget(sensitivity=1, one=1).left
     assert paid.rho + counts <= request.price.rho

@@ -335,10 +335,10 @@ class _Synthesis:
     def terms(self) -> MechanismTerms:
         """What it would be charged to, and how many rows of a unit count."""
         codes = _column_codes(self.request)
-        return mechanism_terms(self.curator, self.held.name, codes, searches=self._searches)
+        return mechanism_terms(self.curator, self.held.name, codes, searches=self._domain_searches)
 
     @property
-    def _searches(self) -> DomainSearches | None:
+    def _domain_searches(self) -> DomainSearches | None:
         """The domains that are found first, if there are any."""
         request = self.request
         if not request.searched:
@@ -420,7 +420,7 @@ class _Synthesis:
             self.curator,
             self.held.name,
             choose_columns if request.searched else _column_codes(request),
-            searches=self._searches,
+            searches=self._domain_searches,
             price=request.price,
             request=request.key(),
             question=f"synthesize {self.held.name} ({request.method})",

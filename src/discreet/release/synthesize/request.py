@@ -126,7 +126,7 @@ class SynthesisRequest:
         """
         if self.method == "pure":
             return Price(self.epsilon, Fraction(0), self.epsilon**2 / 2, Fraction(0))
-        return Price(self.epsilon, self.delta, self._amount, self.slip)
+        return Price(self.epsilon, self.delta, self._whole_amount, self.slip)
 
     @property
     def slip(self) -> Fraction:
@@ -137,10 +137,10 @@ class SynthesisRequest:
     @property
     def search_amount(self) -> Fraction:
         """What the searches cost: a rho, or an epsilon where the method is pure."""
-        return self._amount * self.search_share if self.searched else Fraction(0)
+        return self._whole_amount * self.search_share if self.searched else Fraction(0)
 
     @property
-    def _amount(self) -> Fraction:
+    def _whole_amount(self) -> Fraction:
         """What searches and counts may cost together: a rho, or an epsilon where the method is pure."""
         if self.method == "pure":
             return self.epsilon
@@ -171,7 +171,7 @@ class SynthesisRequest:
     ) -> SynthesisBudget:
         """Return what the looks at counts are paid from."""
         made = PureSynthesisBudget if self.method == "pure" else SynthesisBudget
-        amount = self._amount - self.search_amount
+        amount = self._whole_amount - self.search_amount
         return made(amount, sensitivity=sensitivity, one=one, noise=noise)
 
     def fit(self, counter: RowCounts, *, seed: int, noise: Noise | None = None) -> SyntheticModel:
