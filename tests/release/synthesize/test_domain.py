@@ -125,6 +125,7 @@ CASES: dict[str, tuple[CodedColumn, Any]] = {
     "birth": (coded("{role: sensitive, kind: date, bounds: [1920-01-01, 2024-12-15]}", Kind.DATE), dates(DAYS)),
     "minute": (coded("{role: sensitive, bounds: [2024-02-29 11:30, 2024-02-29 20:00]}", Kind.TIMESTAMP), moments(MOMENTS)),
     "hour": (coded("{role: sensitive, bounds: [2024-01-01, 2024-03-31]}", Kind.TIMESTAMP), moments(MOMENTS)),
+    "week": (coded("{role: sensitive, bounds: [2020-01-01, 2026-12-31]}", Kind.DATE), dates(DAYS)),
     "moment": (coded("{role: sensitive, bounds: [2020-01-01, 2024-12-31]}", Kind.TIMESTAMP), moments(MOMENTS)),
     "month": (coded("{role: sensitive, bounds: [1925-01-01, 2024-12-31]}", Kind.TIMESTAMP), moments(MOMENTS)),
     "zoned": (
@@ -244,6 +245,14 @@ def test_values_that_were_not_found_share_a_code() -> None:
 
     assert codes.tolist() == [1, 2, 3]
     assert job.decode(codes, np.random.default_rng(1)).to_pylist() == ["smith", "*", None]
+
+
+def test_numbers_that_are_codes_have_no_order() -> None:
+    region = coded("{role: sensitive, bounds: [1, 16], ordered: false}", Kind.INTEGER)
+    sizes = coded("{role: sensitive, values: [1, 2, 3]}", Kind.INTEGER)
+
+    assert (region.size, region.is_ordered) == (17, False)
+    assert sizes.is_ordered
 
 
 def test_levels_come_from_the_hierarchy_coarse_to_fine_and_nest() -> None:

@@ -30,9 +30,11 @@ from discreet.sql.search import search_cases
 
 Unit = Literal["whole", "real", "minute", "hour", "day", "month"]
 # Whole numbers up to so many have a code each; more, and real numbers, are put into about so many bins.
-MOST_NUMBERS, BINS = 1000, 100
-# Dates and times have the finest unit with at most so many codes.
-MOST_PERIODS = 4000
+# Every code costs: a wide column takes its share of the budget from all others.
+MOST_NUMBERS, BINS = 400, 100
+# Dates and times have the finest period with at most so many codes.
+MOST_PERIODS = 400
+_WEEK = 7
 _MONTHS = (1, 3, 12, 120)  # month, quarter, year, decade
 _FARTHEST = {"whole": 2**62, "real": 1e300}
 _SECONDS = {"minute": 60, "hour": 3600, "day": 86_400}
@@ -324,7 +326,7 @@ def bin_whole_numbers(
 ) -> BinnedRange | None:
     """Return the codes of whole numbers between two bounds, None if there is none.
 
-    Up to 1,000 numbers have a code each. More are put into about 100 bins whose width is 1, 2 or 5
+    Up to 400 numbers have a code each. More are put into about 100 bins whose width is 1, 2 or 5
     times a power of ten; both bounds and 0 have a bin of their own, and numbers near 0 narrow ones.
     `edges` are those of a hierarchy, which bins then keep to.
     """
@@ -362,24 +364,29 @@ def bin_real_numbers(
     return BinnedRange(kind, "real", float(first), float(last), parts, digits, type_name)
 
 
-def bin_dates(low: dt.date, high: dt.date, type_name: str = "") -> BinnedRange:
-    """Return days, or months, quarters, years or decades where these would be too many."""
+def bin_dates(
+    low: dt.date, high: dt.date, *, has_weeks: bool = True, type_name: str = ""
+) -> BinnedRange:
+    """Return days, or weeks, months, quarters, years or decades where these would be too many."""
     first, last = (low - _EPOCH).days, (high - _EPOCH).days
-    if last - first < MOST_PERIODS:
-        part, unit = RangePart(first, last + 1, 1), "day"
-    else:
-        part, unit = _divide_months(low, high), "month"
-    return BinnedRange(Kind.DATE, unit, low, high, (part,), type_name=type_name)
+    for width in (1, _WEEK) if has_weeks else (1,):
+        part = RangePart(first, last + 1, width)
+        if part.bins <= MOST_PERIODS:
+            return BinnedRange(Kind.DATE, "day", low, high, (part,), type_name=type_name)
+    part = _divide_months(low, high)
+    return BinnedRange(Kind.DATE, "month", low, high, (part,), type_name=type_name)
 
 
-def bin_timestamps(low: dt.datetime, high: dt.datetime, type_name: str = "") -> BinnedRange:
-    """Return minutes, hours or days, or months and longer where these would be too many."""
+def bin_timestamps(
+    low: dt.datetime, high: dt.datetime, *, has_weeks: bool = True, type_name: str = ""
+) -> BinnedRange:
+    """Return minutes, hours, days or weeks, or months and longer where these would be too many."""
     first, last = _second_of(low), _second_of(high)
-    for unit, seconds in _SECONDS.items():
-        start, end = first // seconds, last // seconds + 1
-        if end - start <= MOST_PERIODS:
-            part = RangePart(start, end, 1)
-            return BinnedRange(Kind.TIMESTAMP, unit, low, high, (part,), type_name=type_name)  # pyright: ignore[reportArgumentType]
+    units: list[tuple[Unit, int]] = [("minute", 1), ("hour", 1), ("day", 1)]
+    for unit, width in [*units, ("day", _WEEK)] if has_weeks else units:
+        part = RangePart(first // _SECONDS[unit], last // _SECONDS[unit] + 1, width)
+        if part.bins <= MOST_PERIODS:
+            return BinnedRange(Kind.TIMESTAMP, unit, low, high, (part,), type_name=type_name)
     part = _divide_months(low, high)
     return BinnedRange(Kind.TIMESTAMP, "month", low, high, (part,), type_name=type_name)
 

@@ -7,6 +7,7 @@ found privately and paid for.
 from __future__ import annotations
 
 import datetime as dt
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
@@ -22,6 +23,7 @@ from discreet.engines.declared_schema import KIND_NAMES
 from discreet.engines.engine import Column, Kind
 from discreet.errors import InvalidHierarchy, UndeclaredDomain
 from discreet.policy.domain import declared_bounds, declared_date_bounds, declared_values
+from discreet.policy.hierarchies.calendar import Calendar
 from discreet.policy.hierarchies.intervals import Cuts, Intervals
 from discreet.policy.hierarchy import Hierarchy, codes, listed_domain
 from discreet.policy.model import ColumnPolicy, ColumnRole, TablePolicy
@@ -52,6 +54,7 @@ from discreet.release.synthesize.surrogates import (
 )
 
 _MOST_EDGES = 200  # of a hierarchy; more intervals than that are laid out anew
+_MOST_CODES = 1000  # of categories that are whole numbers between bounds
 Need = Literal["values", "bounds"]
 
 
@@ -275,7 +278,7 @@ def _code_column(
                 "values",
                 f"some of its `values` are no {kind}, or the same one; correct them",
             )
-        return _with_levels(column, listed, said.hierarchy)
+        return _with_levels(column, replace(listed, is_scale=said.is_ordered), said.hierarchy)
     coding = _public_coding(column) or _bounded_coding(column, said, found)
     if coding is not None:
         return _with_levels(column, coding, said.hierarchy)
@@ -315,15 +318,19 @@ def _public_coding(column: Column) -> ListedValues | BinnedRange | None:
 
 def _bounded_coding(
     column: Column, said: ColumnPolicy, found: FoundDomain | None
-) -> BinnedRange | None:
+) -> ListedValues | BinnedRange | None:
     low, high = _choose_bounds(column, said, found) or (None, None)
     if low is None or high is None:
         return None
-    if column.kind is Kind.DATE:
-        return bin_dates(low, high, column.type)
-    if column.kind is Kind.TIMESTAMP:
-        return bin_timestamps(low, high, column.type)
+    if column.kind in (Kind.DATE, Kind.TIMESTAMP):
+        # Weeks do not nest in months, which a calendar has.
+        bins = bin_dates if column.kind is Kind.DATE else bin_timestamps
+        has_weeks = not isinstance(said.hierarchy, Calendar)
+        return bins(low, high, has_weeks=has_weeks, type_name=column.type)
     edges = _hierarchy_edges(said.hierarchy, low, high)
+    if column.kind is Kind.INTEGER and not said.is_ordered and high - low < _MOST_CODES:
+        values = tuple(range(math.ceil(low), math.floor(high) + 1))
+        return ListedValues(Kind.INTEGER, values, type_name=column.type, is_scale=False)
     if column.kind is Kind.INTEGER:
         return bin_whole_numbers(low, high, edges=edges, type_name=column.type)
     scale = SIZED_DECIMAL.fullmatch(column.type)

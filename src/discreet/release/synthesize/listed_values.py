@@ -80,12 +80,14 @@ class ListedValues:
         has_other: Whether all values that are not listed share a code, after the listed ones.
             Otherwise they count as missing.
         type_name: The engine's type of the column.
+        is_scale: Whether numbers lie on a scale; otherwise they are codes of categories.
     """
 
     kind: Kind
     values: tuple[Any, ...]
     has_other: bool = False
     type_name: str = ""
+    is_scale: bool = True
 
     @property
     def size(self) -> int:
@@ -95,7 +97,7 @@ class ListedValues:
     @property
     def is_ordered(self) -> bool:
         """Whether neighbors in the list are neighbors on a scale."""
-        is_scale = self.kind.is_ordered and not self.has_other
+        is_scale = self.is_scale and self.kind.is_ordered and not self.has_other
         return is_scale and list(self.values) == sorted(self.values)
 
     def code(self, cell: exp.Expr, *, missing: int) -> exp.Expr:
@@ -182,8 +184,8 @@ class ListedValues:
             one if isinstance(one, (bool, int, float, str)) else one.isoformat()
             for one in self.values
         ]
-        other = {"other": True} if self.has_other else {}
-        return {"values": kept, **other}
+        flags = {"other": self.has_other, "categories": not self.is_scale}
+        return {"values": kept, **{name: True for name, is_set in flags.items() if is_set}}
 
     @staticmethod
     def from_content(content: dict[str, Any], kind: Kind, type_name: str) -> ListedValues:
@@ -197,9 +199,10 @@ class ListedValues:
             for one in read
         ):
             raise ValueError("a value is not of its column's kind")
-        if len(set(values)) != len(values) or not isinstance(content.get("other", False), bool):
+        if len(set(values)) != len(values):
             raise ValueError("a value is listed twice")
-        return ListedValues(kind, tuple(read), bool(content.get("other", False)), type_name)
+        has_other, is_scale = bool(content.get("other")), not content.get("categories")
+        return ListedValues(kind, tuple(read), has_other, type_name, is_scale)
 
 
 _COMPARED = {

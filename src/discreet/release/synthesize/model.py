@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import math
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -32,6 +33,7 @@ from discreet.release.synthesize.sample_given import sample_rows_given
 
 # The version of the content; it changes when older programs could not read it.
 VERSION = 1
+_FEW = 32
 # How often rows that break a rule are drawn again, before possible ones take their place.
 _MOST_DRAWS = 50
 
@@ -66,8 +68,14 @@ class FittedColumns:
 
     @property
     def expected_error(self) -> float:
-        """The share of rows that noise puts at a wrong value of a column, on average over columns."""
-        errors = [scale * len(one) for scale, one in zip(self.scales, self.counts, strict=True)]
+        """The share of rows that noise puts at a wrong value of a column, on average over columns.
+
+        A column of many values counts as one of few, of which each has several: that much of it is used.
+        """
+        errors = [
+            scale * math.sqrt(len(one) * min(len(one), _FEW))
+            for scale, one in zip(self.scales, self.counts, strict=True)
+        ]
         return MEAN_ERROR * sum(errors) / (2 * self.total * len(errors))
 
 
