@@ -382,8 +382,8 @@ def bin_timestamps(
 ) -> BinnedRange:
     """Return minutes, hours, days or weeks, or months and longer where these would be too many."""
     first, last = _second_of(low), _second_of(high)
-    units: list[tuple[Unit, int]] = [("minute", 1), ("hour", 1), ("day", 1)]
-    for unit, width in [*units, ("day", _WEEK)] if has_weeks else units:
+    units: list[tuple[Unit, int]] = [("minute", 1), ("hour", 1), ("day", 1), ("day", _WEEK)]
+    for unit, width in units if has_weeks else units[:-1]:
         part = RangePart(first // _SECONDS[unit], last // _SECONDS[unit] + 1, width)
         if part.bins <= MOST_PERIODS:
             return BinnedRange(Kind.TIMESTAMP, unit, low, high, (part,), type_name=type_name)
