@@ -58,8 +58,9 @@ DZ TN EG NG KE GH SN CI CM
 LATIN = frozenset(LATIN_TEXT.split())
 NEAR_PEOPLE, LATIN_PEOPLE, PEOPLE = 2_000, 15_000, 100_000
 CENSUS_FAMILY, SPANISH_GIVEN, SPANISH_FAMILY = 20_000, 300, 700
+COMMON_CENSUS, COMMON_SPANISH = 5_000, 5_000  # names that stay, although they are words as well
 OTHER_SCRIPTS = frozenset(("ru", "uk", "kk", "fa", "ja", "ko", "zh", "el"))
-FREQUENT = 20  # so often in small letters: no list of names has the word
+FEW, MANY = 10, 200  # so seldom a town's name is a town, so often in small letters a name is none
 DICTIONARY_SHARE, TOWN_SHARE = 90_000, 20_000  # words that the weights are fitted to
 SEED = 7
 _NAME = re.compile(r"[a-zßøæœłđı' .\-]+")  # noqa: RUF001
@@ -163,6 +164,16 @@ def _flatten(value: Any) -> list[str]:
 def _split_names(found: set[str]) -> set[str]:
     parts = {part for name in found for part in _PART.findall(fold(name))}
     return {part for part in parts if _NAME_PART.fullmatch(part)}
+
+
+def read_common_names(sources: Path) -> set[str]:
+    """Return the parts of family names that many people have."""
+    lines = (Path(names.__file__).parent / "dist.all.last").read_text("ascii").splitlines()
+    found = {line.split()[0] for line in lines[:COMMON_CENSUS]}
+    rows = _read_rows(sources / "names" / "apellidos-20.csv")
+    found.update(row["apellido"] for row in rows
+                 if row["frec_pri"].isdigit() and int(row["frec_pri"]) >= COMMON_SPANISH)  # fmt: skip
+    return _split_names(found)
 
 
 def read_drugs(people: set[str]) -> set[str]:
@@ -270,16 +281,15 @@ def main() -> None:
         usage = count_words(sources / "sentences" / f"{language}.txt")
         words = choose_words(usage, language, dictionary)
         fitted.append(fit_weights(words | drugs, dictionary, people, places))
-        rare = {
-            word for word in words.intersection(towns) if usage.count(word, language) < FREQUENT / 2
-        }
+        rare = {word for word in words.intersection(towns) if usage.count(word, language) < FEW}
         kept = {word for word in words - rare
                 if word not in known or usage.is_word(word, language)}  # fmt: skip
-        frequent |= {word for word in kept if usage.small[word] >= FREQUENT}
+        frequent |= {word for word in kept if usage.small[word] >= MANY}
         pack(f"everyday_{language}", "\n".join(sorted(kept)).encode())
     pack("likeness", b"".join(fitted))
     pack("given", "\n".join(sorted(given - frequent)).encode())
-    pack("family", "\n".join(sorted(family - frequent)).encode())
+    kept_names = family - (frequent - read_common_names(sources))
+    pack("family", "\n".join(sorted(kept_names)).encode())
 
 
 if __name__ == "__main__":

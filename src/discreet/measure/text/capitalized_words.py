@@ -31,7 +31,7 @@ _SPANISH_TITLES = frozenset(("don", "dona"))  # a given name in other languages
 _FOREIGN_TITLES = frozenset(("pat", "pfl", "ide", "due", "schwester"))  # words or names in English
 _WEEKDAYS_TEXT = """
 monday tuesday wednesday thursday friday saturday sunday montag dienstag mittwoch donnerstag freitag samstag sonntag lundi mardi mercredi jeudi
-vendredi samedi dimanche lunes martes miercoles jueves viernes sabado domingo
+vendredi samedi dimanche lunes martes miercoles jueves viernes sabado
 """
 _WEEKDAYS = frozenset(_WEEKDAYS_TEXT.split())
 # What may stand between a title and the name: `Dr. med. Koch`.
@@ -153,7 +153,7 @@ def is_own(word: str, own: Collection[str]) -> bool:
 
 
 _NAME_LABEL = re.compile(
-    r"\b(?:names?|nom|nombre|apellidos?|nachname|vorname|prénom|surname|mother|father|mère|père|madre|padre|mutter|vater|patient|patientin|patiente|paciente|witness|testigo|témoin|zeuge|zeugin)[ \u00a0]?: {0,6}\Z",
+    r"\b(?:names?|nom|nombre|apellidos?|nachname|vorname|prénom|surname|mother|father|mère|père|madre|padre|mutter|vater|patient|patientin|patiente|paciente|witness|testigo|témoin|zeuge|zeugin|apologies|entschuldigt|excusée?s?|excusan?)[ \u00a0]?: {0,6}\Z",
     re.IGNORECASE,
 )
 _CAPITAL_PARTICLES_TEXT = """

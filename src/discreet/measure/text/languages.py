@@ -50,6 +50,7 @@ abogada intérprete residente auxiliar testigo trabajadora social asegurado aseg
 """
 # Words right before a name: by whom, with whom, according to whom, and the ends of letters.
 BEFORE_NAMES = """
+thx cheers lg vg mfg bises merci gracias besos abrazo
 durch laut gegenüber namens genannt geborene gez grüßen gruß grüße lieber liebe geehrter geehrte
 selon signé signée nommé nommée dénommé dénommée appelé appelée prénommé cordialement salutations cher chère chers remercie adressé adressée rappeler
 appeler demander joindre

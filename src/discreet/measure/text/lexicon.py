@@ -38,6 +38,7 @@ _FORMS_OF = {
     "fr": ("s", "e", "es"),
     "es": ("s", "es"),
 }
+_SHORT_STEM = 3
 _LONGEST = 40  # longer than any word of these languages
 # Family names end with these words as often as nouns do.
 _NAME_HEADS_TEXT = """
@@ -112,11 +113,17 @@ def is_everyday(word: str, language: str = "en") -> bool:
     >>> is_everyday("mahogany"), is_ordinary("mahogany"), is_everyday("apixaban", "fr")
     (True, False, True)
     """
-    return (
-        word in everyday_words(language or "en")
-        or word in _unpack("drugs")
-        or (language != "en" and word in _foreign_words(language))
-        or is_ordinary(word, language)
+    words = everyday_words(language or "en")
+    if word in words or word in _unpack("drugs") or is_ordinary(word, language):
+        return True
+    if language != "en" and word in _foreign_words(language):
+        return True
+    if word in given_names() or word in family_names() or word in towns():
+        return False
+    return any(
+        word.endswith(ending) and word.removesuffix(ending) in words
+        for ending in _FORMS_OF[language]
+        if len(word) - len(ending) > _SHORT_STEM
     )
 
 

@@ -29,6 +29,8 @@ _ROLES = (
     r"|counsel(?:l)?or|chaplain|interpreter|dieti[ct]ian|nutritionist|midwife|hospitalist|\w{4,16}ologist|psychiatrist|pediatrician"
     r"|anesthetist|specialist|assistant|coordinator|officer|teacher|attorney|lawyer|doctor|pcp|gp|np|rn|pa|md|tech|technician|student"
     r"|scribe|aide|veteran|detective|judge|pastor|rabbi|sister|father|reverend|professor|sergeant|captain|lieutenant|miss|imam"
+    r"|carer|headteacher|tutor|pupil|classmate|colleague|supervisor|driver|passenger|customer|tenant|claimant|witness|victim|suspect|caller|applicant"
+    r"|employee|receptionist|secretary|councillor|solicitor|barrister|inspector|constable|paramedic|coach|volunteer|vicar|insured|policyholder"
 )
 _BEFORE = re.compile(
     r"(?:(?:\b(?:dr|drs|mr|mrs|ms|mx|prof|rev|hon|sgt|lt|capt|herr|frau|se[nñ]ora?|monsieur|madame|mme|mlle|dra)\.?[ \u00a0]{0,2})"
@@ -71,6 +73,7 @@ _STRICT = re.compile(
     r" (?:also |then |again )?(?:reports|reported|denies|denied|states|stated|says|said|lives|complains|complained|endorses|endorsed|admits to|admitted to"
     r"|feels|felt|tells|told|wants|wanted|agrees|agreed|refuses|refused|declines|declined|smokes|drinks|recalls|insists|asked|asks|thinks|believes|tolerated"
     r"|underwent|walked|slept|fell|ate|arrived|verbalized|ambulated|consented|was (?:seen|born|admitted|discharged|brought|advised|counseled|told|married)"
+    r"|hit|pushed|kicked|bit|confirmed|answered|replied|paid|attended|emailed|texted|needs|needed|gave|took|got|laughed|cried|apologi[sz]ed|thanked|promised"
     r"|called|phoned|presented|shouted|began|had given|spoke|wrote|married|moved|and (?:his|her)|is (?:very|so|from|always)|is (?:a|an) \d{1,3}|is (?:married|retired|widowed|single|divorced|doing|feeling|awake|alert))\b",
     re.IGNORECASE,
 )
@@ -100,7 +103,9 @@ coworker co-worker ex-husband ex-wife landlord hcp poa is was are were named cal
 patient pt client nurse therapist surgeon physician attending resident fellow intern provider pharmacist worker manager counselor
 counsellor chaplain interpreter dietitian dietician nutritionist midwife hospitalist psychiatrist pediatrician anesthetist specialist
 assistant coordinator officer teacher attorney lawyer doctor pcp gp np rn pa md tech technician student scribe aide veteran detective
-judge pastor rabbi reverend professor sergeant captain lieutenant miss imam
+judge pastor rabbi reverend professor sergeant captain lieutenant miss imam carer headteacher tutor pupil classmate colleague supervisor driver
+passenger customer tenant claimant victim suspect caller applicant employee receptionist secretary councillor solicitor barrister
+inspector constable paramedic coach volunteer vicar policyholder
 brought seeing examined accompanied escorted helped admitted referring examining evaluating by with w/ to from told asked contacted paged notified informed thank thanked per saw attn dear hi hello hey alias aka a.k.a nee née
 nicknamed as thanks regards sincerely signed respectfully cordially cc introduced met visited phoned texted emailed messaged reached
 updated ask tell call contact notify page me name? surname kin nok guarantor subscriber author re informant insured member dictator signature
@@ -117,7 +122,7 @@ von mit durch an für bei par avec chez por con para by
 _FOREIGN_BY = frozenset(_FOREIGN_BY_TEXT.split())
 # Words that a name follows without an article, where an everyday word has one.
 _BEFORE_PEOPLE_TEXT = {
-    "en": "to from with by and told reach met bit saw says said asked called helped wrote replied per both",
+    "en": "to from with by and told reach met bit hit saw says said asked called helped wrote replied per both",
     "fr": "par avec chez pour et à dit selon après vu croisé mordu",
     "es": "con por para y a dice dijo según vio avisó llamó",
 }
@@ -150,6 +155,9 @@ grew grow using used use added add prescribed given received receiving toleratin
 _PRODUCT_ENDS = frozenset(_PRODUCT_WORDS.split())
 _BEFORE_AND = re.compile(r"(?P<word>[^\W\d_a-zß-öø-ÿ][^\W\d_]{2,24}) (?:and|or) \Z")
 _LIMIT = 5  # a longer run of capitals is a heading
+
+
+_HEADING_BEFORE = re.compile(r"[^\W\d_a-zß-öø-ÿ][^\W\d_]{2,20} \Z")
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,6 +218,8 @@ class _Run:
 
         At the start of a sentence an everyday word is capitalized anyway, so more is asked of it.
         """
+        if _HEADING_BEFORE.search(self.text, max(0, self.start - 24), self.start):
+            return False  # `Sports Day is in summer`
         strict = self.opens_sentence and not self.words[0].kind & WordKind.UNKNOWN
         pattern = _STRICT if strict else _DOES
         patterns = (pattern, _STRICT, _OWNS, _FOREIGN_DOES.get(self.language, _STRICT))
