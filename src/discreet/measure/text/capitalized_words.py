@@ -92,9 +92,10 @@ def classify_word(word: str, language: str = "en") -> int:
         return WordKind.INITIAL
     if _is_title(plain, language) and not word.isupper():
         return WordKind.TITLE
-    if plain in _WEEKDAYS or any(sign.isdigit() or sign == "_" for sign in word):
-        return 0
-    if _CONTRACTION.search(word):
+    if languages.is_function_word(plain, language):
+        return WordKind.ORDINARY
+    is_coded = any(sign.isdigit() or sign == "_" for sign in word)
+    if plain in _WEEKDAYS or is_coded or _CONTRACTION.search(word):
         return 0
     kind = WordKind.UPPER if word.isupper() else 0
     parts = [plain.replace("'", "").replace("’", ""), *_PARTS.findall(plain)]

@@ -145,6 +145,25 @@ def detect_language(words: Collection[str]) -> str:
     return best if counts[best] > 1 else ""
 
 
+_PRONOUN_WORDS = {
+    "de": f"{_DETERMINER_WORDS} dies man was wer wie wo wenn aber doch dann hier dort jetzt so nun dabei damit dazu danach",
+    "fr": "ceci cela ils elles on nous vous quel quelle aucun aucune",
+    "es": "ella ellos ellas esto eso estos estas nosotros usted ustedes nada nadie",
+}
+_PRONOUNS = {language: frozenset(words.split()) for language, words in _PRONOUN_WORDS.items()}
+
+
+def is_function_word(word: str, language: str) -> bool:
+    """Return whether a folded word is an article, a pronoun or the like, which opens sentences.
+
+    >>> is_function_word("das", "de"), is_function_word("das", "en")
+    (True, False)
+    """
+    return language != "en" and (
+        word in _SMALL.get(language, ()) or word in _PRONOUNS.get(language, ())
+    )
+
+
 def is_small_word(word: str) -> bool:
     """Return whether a word in lower case is a small word of one of the languages."""
     return any(word in small for small in _SMALL.values())

@@ -352,10 +352,10 @@ def _is_single(run: _Run) -> bool:
         return not _is_german_noun(run, before)
     if word.kind & WordKind.OWN:
         return not _is_month(run) and (not run.opens_sentence or run.may_act)
-    if (run.is_cued and not _is_month(run)) or run.acts or _is_met(run, before):
+    is_noun = run.language == "de" and languages.stands_like_noun(before)
+    if (run.is_cued and not _is_month(run)) or (run.acts and not is_noun) or _is_met(run, before):
         return True
     is_by = run.language != "en" and bool(word.kind & WordKind.NAME) and before in _FOREIGN_BY
-    is_noun = run.language == "de" and languages.stands_like_noun(before)
     return run.is_inside if is_by else not is_noun and _is_capital_name(run)
 
 
