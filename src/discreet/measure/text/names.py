@@ -157,9 +157,6 @@ _BEFORE_AND = re.compile(r"(?P<word>[^\W\d_a-zß-öø-ÿ][^\W\d_]{2,24}) (?:and|
 _LIMIT = 5  # a longer run of capitals is a heading
 
 
-_HEADING_BEFORE = re.compile(r"[^\W\d_a-zß-öø-ÿ][^\W\d_]{2,20} \Z")
-
-
 @dataclass(frozen=True, slots=True)
 class _Run:
     """A run of words that may be a name, with what stands around it."""
@@ -218,12 +215,20 @@ class _Run:
 
         At the start of a sentence an everyday word is capitalized anyway, so more is asked of it.
         """
-        if _HEADING_BEFORE.search(self.text, max(0, self.start - 24), self.start):
-            return False  # `Sports Day is in summer`
         strict = self.opens_sentence and not self.words[0].kind & WordKind.UNKNOWN
         pattern = _STRICT if strict else _DOES
         patterns = (pattern, _STRICT, _OWNS, _FOREIGN_DOES.get(self.language, _STRICT))
-        return any(known.match(self.text, self.end) for known in patterns)
+        is_acting = any(known.match(self.text, self.end) for known in patterns)
+        return is_acting and not self.follows_capital  # `Sports Day is in summer`
+
+    @property
+    def follows_capital(self) -> bool:
+        """Return whether a longer word with a capital stands right before it."""
+        if self.text[self.start - 1 : self.start] != " ":
+            return False
+        first = self.text.rfind(" ", max(0, self.start - 24), self.start - 1) + 1
+        word = self.text[first : self.start - 1]
+        return len(word) > 2 and word.isalpha() and word[0].isupper()
 
     @property
     def may_act(self) -> bool:
@@ -347,11 +352,11 @@ def _is_single(run: _Run) -> bool:
             return (word.is_sure and length > 3) or (length > 2 and run.is_cued)
         is_titled = bool(word.kind & WordKind.TITLED)
         return length > _SHORT_WORD and (is_titled or (run.is_labelled and run.is_cued))
-    before = word_before(run.text, run.start)
     if word.is_sure:
-        return not _is_german_noun(run, before)
+        return not _is_german_noun(run)
     if word.kind & WordKind.OWN:
         return not _is_month(run) and (not run.opens_sentence or run.may_act)
+    before = word_before(run.text, run.start)
     is_noun = run.language == "de" and languages.stands_like_noun(before)
     if (run.is_cued and not _is_month(run)) or (run.acts and not is_noun) or _is_met(run, before):
         return True
@@ -359,10 +364,12 @@ def _is_single(run: _Run) -> bool:
     return run.is_inside if is_by else not is_noun and _is_capital_name(run)
 
 
-def _is_german_noun(run: _Run, before: str) -> bool:
+def _is_german_noun(run: _Run) -> bool:
     """Return whether an article makes a noun of a name that few people have: `die Reha`."""
-    is_rare = bool(run.words[0].kind & WordKind.RARE) and not run.words[0].kind & WordKind.OWN
-    return run.language == "de" and is_rare and languages.is_determiner(before)
+    kind = run.words[0].kind
+    if run.language != "de" or not kind & WordKind.RARE or kind & WordKind.OWN:
+        return False
+    return languages.is_determiner(word_before(run.text, run.start))
 
 
 def _is_met(run: _Run, before: str) -> bool:

@@ -257,11 +257,8 @@ def _classify_token(text: str, start: int, token: str, digits: int) -> Iterator[
 
 def _cue_before(text: str, start: int) -> tuple[str | None, bool]:
     """Return the class that the words before a number announce, and whether they are clear."""
-    pieces = [
-        part
-        for piece in _PIECE.findall(text[max(0, start - 48) : start].lower())
-        for part in _split_piece(piece)
-    ]
+    nearest = _PIECE.findall(text[max(0, start - 48) : start].lower())[-_LOOK_BACK - 2 :]
+    pieces = [part for piece in nearest for part in _split_piece(piece)]
     is_stated = False
     for place in range(len(pieces) - 1, max(-1, len(pieces) - 1 - _LOOK_BACK), -1):
         piece = pieces[place]
