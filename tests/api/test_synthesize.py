@@ -143,6 +143,42 @@ def test_several_rows_of_a_unit_count_as_far_as_is_allowed():
     assert (made.unit, made.rows_per_unit) == ("who", 2)
 
 
+STAYS = """
+tables:
+  data:
+    unit: row
+    columns:
+      admitted: {role: quasi-identifier, bounds: [2024-01-01, 2024-03-31]}
+      left: {role: quasi-identifier, bounds: [2024-01-01, 2024-03-31]}
+      sex: {role: quasi-identifier, values: [f, m]}
+      pregnant: {role: sensitive, values: ['no', 'yes']}
+    rules:
+      - order: [admitted, left]
+      - never: {sex: m, pregnant: 'yes'}
+      - never: {sex: {missing: true}}
+"""
+
+
+def test_rules_of_the_policy_hold_in_every_row():
+    chance = np.random.default_rng(1)
+    first = np.datetime64("2024-01-01") + chance.integers(0, 60, 300)
+    sex = chance.choice(["f", "m"], 300)
+    stays = pa.table(
+        {
+            "admitted": pa.array(first),
+            "left": pa.array(first + chance.integers(0, 30, 300)),
+            "sex": sex,
+            "pregnant": np.where((sex == "f") & (chance.random(300) < 0.4), "yes", "no"),
+        }
+    )
+    made = discreet.synthesize(stays, parse_policy(STAYS), method="fast", accept_risk="a test")
+    rows = made.to_arrow().to_pylist()
+    both = [row for row in rows if row["admitted"] and row["left"]]
+    assert all(row["admitted"] <= row["left"] for row in both)
+    assert not any(row["sex"] == "m" and row["pregnant"] == "yes" for row in rows)
+    assert all(row["sex"] is not None for row in rows)
+
+
 def test_a_policy_can_be_declared_further():
     text = "tables: {data: {unit: row, columns: {sex: {role: quasi-identifier, values: [f, m]}}}}"
     made = discreet.synthesize(

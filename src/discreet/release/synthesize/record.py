@@ -33,6 +33,7 @@ NOT_PROMISED = (
         "refusal publishes nothing."
     ),
     "What is true of the population is no secret: the table is made to show it.",
+    "Which rows are one unit's: each synthetic row is of a unit of its own.",
 )
 
 
