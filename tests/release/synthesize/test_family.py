@@ -15,6 +15,9 @@ from tests.release.synthesize.test_replay_engines import ReplayedCosts
 
 from discreet.answer.coded_counts import CodedCounter
 from discreet.answer.table_family import find_family
+from discreet.engines.engine import Column, Kind
+from discreet.policy.load import parse_policy
+from discreet.release.synthesize.domain import table_domain
 from discreet.release.synthesize.family import FamilyModel, TableShape, fit_family
 from discreet.release.synthesize.resolutions import ColumnShape
 from discreet.release.synthesize.rounds import FAST
@@ -41,6 +44,12 @@ tables:
       ward: {role: sensitive, kind: integer}
       days: {role: sensitive, kind: integer}
 """
+DECLARED = (
+    POLICY.replace("sex: {role: sensitive,", "sex: {role: sensitive, bounds: [0, 1],")
+    .replace("age: {role: sensitive,", "age: {role: sensitive, bounds: [0, 5],")
+    .replace("ward: {role: sensitive,", "ward: {role: sensitive, bounds: [0, 3],")
+    .replace("days: {role: sensitive,", "days: {role: sensitive, bounds: [0, 3],")
+)
 PARENT = TableShape((ColumnShape(2, False), ColumnShape(6, True)))
 # Nobody stays for no days in ward 3.
 NEVER = ImpossibleRule((0, 1), np.array([[False] * 4] * 3 + [[True, False, False, False]]))
@@ -115,6 +124,22 @@ def test_every_child_has_a_parent_who_has_as_many(model):
     assert visits.parents.max() < 2000
     assert len(visits.rows) == len(visits.parents)
     assert np.bincount(visits.parents).max() <= MOST
+
+
+def test_every_key_of_a_child_is_one_of_its_parents_table(model):
+    drawn = model.sample(800, np.random.default_rng(4))
+    declared = parse_policy(DECLARED).tables
+    patients = table_domain(
+        declared["patients"], [Column(name, Kind.INTEGER) for name in ("id", "sex", "age")]
+    )
+    visits = table_domain(
+        declared["visits"], [Column(name, Kind.INTEGER) for name in ("patient", "ward", "days")]
+    )
+    parents, children = drawn.decode(patients, [visits], np.random.default_rng(5))
+    ids = parents["id"].to_pylist()
+    assert len(set(ids)) == 800
+    assert [ids[place] for place in drawn.children[0].parents] == children["patient"].to_pylist()
+    assert children.column_names == ["patient", "ward", "days"]
 
 
 def test_numbers_of_children_and_pairs_across_tables_are_kept(model):

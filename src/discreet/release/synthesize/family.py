@@ -11,6 +11,8 @@ import numpy as np
 from numpy.random import Generator as Chance
 from numpy.typing import NDArray
 
+from discreet.engines.engine import ArrowTable
+from discreet.release.synthesize.domain import TableDomain
 from discreet.release.synthesize.model import SyntheticModel
 from discreet.release.synthesize.resolutions import ColumnShape
 from discreet.release.synthesize.rounds import Counter, FitSettings, fit_model
@@ -48,6 +50,18 @@ class FamilyRows:
 
     parents: Rows
     children: tuple[ChildRows, ...]
+
+    def decode(
+        self, parent: TableDomain, children: Sequence[TableDomain], chance: Chance
+    ) -> list[ArrowTable]:
+        """Return Arrow tables of the parent and of each child table.
+
+        Guarantee: the key that each child row refers to is that of one row of the parent table.
+        """
+        tables = [parent.decode(self.parents, chance, units=np.arange(len(self.parents)))]
+        for domain, child in zip(children, self.children, strict=True):
+            tables.append(domain.decode(child.rows, chance, units=child.parents))
+        return tables
 
 
 @dataclass(frozen=True)
