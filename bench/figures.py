@@ -56,6 +56,7 @@ RECIPES = {
     "census": "bench.attack_census:measure_census",
     "linkage-time": "bench.attack_linkage:measure_linkage",
     "synthetic-time": "bench.attack_synthetic:measure_synthetic",
+    "synthesize": "bench.synthesize:measure_tables",
     "synthesize-counts": "bench.synthesize_counts:measure_counts",
     "serving": "bench.serve:measure_serving",
     "versions": "bench.versions:measure_versions",

@@ -1,16 +1,18 @@
-"""How near a synthetic table is to the one it stands for, and what it takes.
+"""How near a synthetic table is to the one it stands for, and what it takes: discreet and its peers.
 
-Run with `python -m bench.synthesize [full fast pure] [--epsilon 1] [--runs 3]`. Adult, in one public
-discretization, four fifths of the rows; the rest tests a classifier trained on synthetic rows. How the
+Run with `python -m bench.synthesize [full fast pure peers] [--epsilon 1] [--runs 3] [--again]`. Adult, in one
+public discretization, four fifths of the rows; the rest tests a classifier trained on synthetic rows. How the
 table is made and scored is in `../shared/prototypes` (`prep.py`, `evalu.py`), for every synthesizer alike.
-`tv2` is the mean total variation over all pairs of columns: 0.016 for a bootstrap of the real table, 0.083 for
-independent columns without noise; private-pgm's MST reaches 0.052 in 174 s, AIM 0.088 to 0.113.
+`tv2` is the mean total variation over all pairs of columns. Every synthesizer runs in a process of its own,
+peers in environments of their own. What peers made is kept; `--again` runs them again.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import os
+import statistics
 import sys
 import time
 from dataclasses import dataclass
@@ -20,15 +22,28 @@ from typing import Any
 
 import numpy as np
 
+from bench.figures import FigureTable
+from bench.people import FOLDER
+from bench.release_process import CommandFailed, measure, peer
 from discreet.dp.accounting.conversion import rho_of_epsilon
 from discreet.release.synthesize.resolutions import ColumnShape
 from discreet.release.synthesize.rounds import FAST, FULL, PURE, fit_model
 from discreet.release.synthesize.spending import PureSynthesisBudget, SynthesisBudget
 
 SHARED = Path(os.environ.get("DISCREET_SHARED", "../shared")).resolve()
+WORK = FOLDER / "synthesize"
 SETTINGS = {"full": FULL, "fast": FAST, "pure": PURE}
 DELTA = Fraction(1, 10**9)
 TARGET = "salary-class"
+# The environment and the arguments of each peer, and the file that it writes.
+PEERS = {
+    "dpmm, MST": ("dpmm", ["mst", "1", "1e-9"], "dpmm-mst"),
+    "dpmm, AIM": ("dpmm", ["aim", "1", "1e-9"], "dpmm-aim"),
+    "dpmm, PrivBayes": ("dpmm", ["privbayes", "1", "1e-9"], "dpmm-privbayes"),
+    "DataSynthesizer, 2 parents": ("datasynthesizer", ["2", "1"], "datasynthesizer"),
+}
+OURS = (("full", "0.1"), ("full", "1"), ("full", "10"), ("fast", "1"), ("pure", "1"))
+RUNS = 3
 
 
 @dataclass(frozen=True)
@@ -53,9 +68,17 @@ class ArrayCounter:
         return found
 
 
-def synthesize(train: Any, sizes: list[int], ordered: list[bool], name: str, epsilon: str) -> Any:
-    """Return synthetic rows, and the CPU seconds they took."""
-    began = time.process_time()
+@dataclass(frozen=True)
+class Scored:
+    """What a synthetic table took, and how near it is."""
+
+    cpu: float
+    memory: float
+    scores: dict[str, float]
+
+
+def fit_table(train: Any, sizes: list[int], ordered: list[bool], name: str, epsilon: str) -> Any:
+    """Return synthetic rows."""
     chance = np.random.default_rng()
     if name == "pure":
         allowance = PureSynthesisBudget(Fraction(epsilon), sensitivity=1)
@@ -70,33 +93,151 @@ def synthesize(train: Any, sizes: list[int], ordered: list[bool], name: str, eps
         settings=SETTINGS[name],
         chance=chance,
     )
-    rows = model.sample(round(model.columns.total), chance)
-    return rows, time.process_time() - began
+    return model.sample(round(model.columns.total), chance)
+
+
+def synthesize_file(name: str, epsilon: str) -> None:
+    """Write a synthetic table beside the one it stands for, and print the CPU seconds."""
+    import pandas as pd
+
+    train = pd.read_csv(WORK / "train.csv")
+    domain = json.loads((WORK / "domain.json").read_text("utf-8"))
+    ordered = json.loads((WORK / "ordered.json").read_text("utf-8"))
+    names = list(train.columns)
+    began = time.process_time()
+    rows = fit_table(
+        train, [domain[one] for one in names], [one in ordered for one in names], name, epsilon
+    )
+    took = time.process_time() - began
+    pd.DataFrame(dict(zip(names, rows.T, strict=True))).to_csv(WORK / f"{name}.csv", index=False)
+    print(json.dumps({"cpu": round(took, 2)}))
+
+
+def import_prototypes() -> tuple[Any, Any]:
+    """Return the modules that prepare and score tables, and write the table for other processes."""
+    os.environ.setdefault("DISCREET_DATA", str(SHARED / "data"))
+    sys.path.insert(0, str(SHARED / "prototypes"))
+    import evalu  # pyright: ignore[reportMissingImports]
+    import prep  # pyright: ignore[reportMissingImports]
+
+    WORK.mkdir(parents=True, exist_ok=True)
+    train, _, domain = prep.data()
+    train.to_csv(WORK / "train.csv", index=False)
+    sizes = {name: int(size) for name, size in domain.items()}
+    (WORK / "domain.json").write_text(json.dumps(sizes), "utf-8")
+    (WORK / "ordered.json").write_text(json.dumps(sorted(prep.NUM)), "utf-8")
+    return evalu, prep
+
+
+def score_file(evalu: Any, name: str, path: Path, *, cpu: float, memory: float) -> Scored:
+    """Return how near the table in a file is."""
+    import pandas as pd
+
+    scores = evalu.report(name, pd.read_csv(path), None, cpu, round(memory), save=False)
+    kept = {key: float(scores[key]) for key in scores if key[:2] in ("tv", "lr", "gb")}
+    return Scored(cpu, memory, kept)
+
+
+def run_ours(evalu: Any, name: str, epsilon: str, runs: int) -> list[Scored]:
+    """Return what several runs of a method took and made."""
+    found: list[Scored] = []
+    for _ in range(runs):
+        took = measure([sys.executable, "-m", "bench.synthesize", "--write", name, epsilon])
+        cpu = took.json["cpu"]
+        path = WORK / f"{name}.csv"
+        found.append(score_file(evalu, f"{name} {epsilon}", path, cpu=cpu, memory=took.memory))
+    return found
+
+
+def run_peers(evalu: Any, *, again: bool) -> dict[str, Scored]:
+    """Return what peers took and made, from the last time where that is there."""
+    found: dict[str, Scored] = {}
+    for name, (environment, words, file) in PEERS.items():
+        path, kept = WORK / f"{file}.csv", WORK / f"{file}.json"
+        if again or not (path.exists() and kept.exists()):
+            script = f"bench/peers/{environment}_synthesize.py"
+            print(f"running {name}", file=sys.stderr)
+            try:
+                took = measure([peer(environment, FOLDER), script, str(WORK), *words])
+            except CommandFailed as failed:
+                print(f"{name}: {failed}", file=sys.stderr)
+                continue
+            kept.write_text(json.dumps(took.json), "utf-8")
+        spent = json.loads(kept.read_text("utf-8"))
+        found[name] = score_file(evalu, name, path, cpu=spent["cpu"], memory=spent["memory"])
+    return found
+
+
+def measure_tables() -> FigureTable:
+    """Return the figures of the documentation: discreet, its peers, and what cannot be beaten."""
+    evalu, prep = import_prototypes()
+    train, _, _ = prep.data()
+    chance = np.random.default_rng(0)
+    alone = train.apply(chance.permutation)
+    bounds = {
+        "the table itself": train,
+        "rows drawn from it again": train.sample(len(train), replace=True, random_state=1),
+        "its columns, independent, without noise": alone,
+    }
+    rows: list[tuple[str, ...]] = []
+    for name, table in bounds.items():
+        path = WORK / "bound.csv"
+        table.to_csv(path, index=False)
+        scored = score_file(evalu, name, path, cpu=0, memory=0)
+        rows.append((name, "", "", "", *_write_scores([scored])))
+    for method, epsilon in OURS:
+        runs = run_ours(evalu, method, epsilon, RUNS)
+        rows.append((f"**discreet, {method}**", epsilon, *_write_costs(runs), *_write_scores(runs)))
+    for name, one in run_peers(evalu, again=False).items():
+        rows.append((name, "1", *_write_costs([one]), *_write_scores([one])))
+    return FigureTable(
+        (
+            "synthetic table",
+            "epsilon",
+            "CPU s",
+            "MB",
+            "1-way",
+            "2-way",
+            "3-way",
+            "logistic regression",
+            "boosting",
+        ),
+        tuple(rows),
+    )
+
+
+def _write_costs(runs: list[Scored]) -> tuple[str, str]:
+    cpu = statistics.fmean(one.cpu for one in runs)
+    return f"{cpu:.1f}", f"{max(one.memory for one in runs):.0f}"
+
+
+def _write_scores(runs: list[Scored]) -> tuple[str, ...]:
+    mean = {key: statistics.fmean(one.scores[key] for one in runs) for key in runs[0].scores}
+    return (
+        *(f"{mean[key]:.3f}" for key in ("tv1", "tv2", "tv3")),
+        *(f"{mean[f'{key}_acc']:.3f} / {mean[f'{key}_auc']:.3f}" for key in ("lr", "gb")),
+    )
 
 
 def main() -> None:
     """Print a line for each run."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("names", nargs="*", metavar="NAME", help="full, fast or pure")
+    parser.add_argument("names", nargs="*", metavar="NAME", help="full, fast, pure or peers")
     parser.add_argument("--epsilon", nargs="*", default=["1"])
-    parser.add_argument("--runs", type=int, default=3)
+    parser.add_argument("--runs", type=int, default=RUNS)
+    parser.add_argument("--again", action="store_true", help="run peers again")
+    parser.add_argument("--write", nargs=2, metavar=("NAME", "EPSILON"), help=argparse.SUPPRESS)
     given = parser.parse_args()
-    os.environ.setdefault("DISCREET_DATA", str(SHARED / "data"))
-    sys.path.insert(0, str(SHARED / "prototypes"))
-    import evalu  # pyright: ignore[reportMissingImports]
-    import pandas as pd
-    import prep  # pyright: ignore[reportMissingImports]
-
-    train, _, domain = prep.data()
-    names = list(train.columns)
-    ordered = [name in prep.NUM for name in names]
-    for name in given.names or SETTINGS:
+    if given.write:
+        synthesize_file(*given.write)
+        return
+    evalu, _ = import_prototypes()
+    for name in given.names or [*SETTINGS, "peers"]:
+        if name == "peers":
+            run_peers(evalu, again=given.again)
+            continue
         for epsilon in given.epsilon:
-            for _ in range(given.runs):
-                sizes = [domain[column] for column in names]
-                rows, took = synthesize(train, sizes, ordered, name, epsilon)
-                table = pd.DataFrame(dict(zip(names, rows.T, strict=True)))
-                evalu.report(name, table, float(epsilon), round(took, 2), save=False)
+            run_ours(evalu, name, epsilon, given.runs)
 
 
 if __name__ == "__main__":
