@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import itertools
 import math
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
 import pytest
 from bench.synthesize import ArrayCounter
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from discreet.release.synthesize.resolutions import ColumnShape
 from discreet.release.synthesize.rounds import FAST, FULL, PURE, fit_model
@@ -166,6 +169,41 @@ def test_a_choice_has_the_chance_that_the_replay_reckons():
             expected[place] += missed * coins[place] / 24
             missed *= 1 - coins[place]
     assert [choice_chance(scores, place, rate) for place in range(4)] == pytest.approx(expected)
+
+
+@st.composite
+def column_shapes(draw):
+    size = draw(st.integers(1, 12))
+    half, third = np.arange(size) // 2, np.arange(size) // 6
+    levels = draw(st.sampled_from([(), (half,), (half, third), (np.zeros(size, int),)]))
+    return ColumnShape(size, draw(st.booleans()), levels, has_missing=draw(st.booleans()))
+
+
+@settings(max_examples=30)
+@given(
+    st.lists(column_shapes(), min_size=1, max_size=5),
+    st.sampled_from([0, 1, 200]),
+    st.sampled_from([Fraction(1, 10**6), Fraction(1, 10), Fraction(100)]),
+    st.sampled_from([FULL, FAST, PURE]),
+    st.booleans(),
+)
+def test_rows_lie_in_the_domain_whatever_the_table_and_the_budget(
+    shapes, count, amount, method, has_target
+):
+    sizes = [one.size for one in shapes]
+    budget = PureSynthesisBudget if method is PURE else SynthesisBudget
+    model = fit_model(
+        ArrayCounter(np.random.default_rng(count).integers(0, sizes, (count, len(sizes))), sizes),
+        shapes,
+        budget(amount, sensitivity=1),
+        target=0 if has_target else None,
+        settings=replace(method, rounds=min(method.rounds, 2)),
+        chance=np.random.default_rng(1),
+    )
+    drawn = model.sample(40, np.random.default_rng(2))
+    assert drawn.shape == (40, len(sizes))
+    assert ((drawn >= 0) & (drawn < sizes)).all()
+    assert all(np.isfinite(one).all() for one in model.table.beliefs)
 
 
 def test_a_model_that_says_little_is_fitted_when_nothing_is_worth_its_noise():
