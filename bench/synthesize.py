@@ -4,7 +4,8 @@ Run with `python -m bench.synthesize [full fast pure peers] [--epsilon 1] [--run
 public discretization, four fifths of the rows; the rest tests a classifier trained on synthetic rows. How the
 table is made and scored is in `../shared/prototypes` (`prep.py`, `evalu.py`), for every synthesizer alike.
 `tv2` is the mean total variation over all pairs of columns. Every synthesizer runs in a process of its own,
-peers in environments of their own. What peers made is kept; `--again` runs them again.
+peers in environments of their own. Peers take minutes to hours: what they made is kept, `--again` runs them
+again, and the figures of the documentation have those that ran.
 """
 
 from __future__ import annotations
@@ -149,21 +150,32 @@ def run_ours(evalu: Any, name: str, epsilon: str, runs: int) -> list[Scored]:
     return found
 
 
-def run_peers(evalu: Any, *, again: bool) -> dict[str, Scored]:
-    """Return what peers took and made, from the last time where that is there."""
-    found: dict[str, Scored] = {}
+def run_peers(*, again: bool) -> None:
+    """Run peers that have made nothing yet, or all of them `again`; what they make is kept."""
     for name, (environment, words, file) in PEERS.items():
-        path, kept = WORK / f"{file}.csv", WORK / f"{file}.json"
-        if again or not (path.exists() and kept.exists()):
-            script = f"bench/peers/{environment}_synthesize.py"
-            print(f"running {name}", file=sys.stderr)
-            try:
-                took = measure([peer(environment, FOLDER), script, str(WORK), *words])
-            except CommandFailed as failed:
-                print(f"{name}: {failed}", file=sys.stderr)
-                continue
-            kept.write_text(json.dumps(took.json), "utf-8")
+        kept = WORK / f"{file}.json"
+        if kept.exists() and not again:
+            continue
+        print(f"running {name}", file=sys.stderr)
+        script = f"bench/peers/{environment}_synthesize.py"
+        try:
+            took = measure([peer(environment, FOLDER), script, str(WORK), *words])
+        except CommandFailed as failed:
+            print(f"{name}: {failed}", file=sys.stderr)
+            continue
+        kept.write_text(json.dumps(took.json), "utf-8")
+
+
+def score_peers(evalu: Any) -> dict[str, Scored]:
+    """Return what peers took and made when they ran."""
+    found: dict[str, Scored] = {}
+    for name, (_, _, file) in PEERS.items():
+        kept = WORK / f"{file}.json"
+        if not kept.exists():
+            print(f"{name} has not run: python -m bench.synthesize peers", file=sys.stderr)
+            continue
         spent = json.loads(kept.read_text("utf-8"))
+        path = WORK / f"{file}.csv"
         found[name] = score_file(evalu, name, path, cpu=spent["cpu"], memory=spent["memory"])
     return found
 
@@ -188,7 +200,7 @@ def measure_tables() -> FigureTable:
     for method, epsilon in OURS:
         runs = run_ours(evalu, method, epsilon, RUNS)
         rows.append((f"**discreet, {method}**", epsilon, *_write_costs(runs), *_write_scores(runs)))
-    for name, one in run_peers(evalu, again=False).items():
+    for name, one in score_peers(evalu).items():
         rows.append((name, "1", *_write_costs([one]), *_write_scores([one])))
     return FigureTable(
         (
@@ -234,7 +246,8 @@ def main() -> None:
     evalu, _ = import_prototypes()
     for name in given.names or [*SETTINGS, "peers"]:
         if name == "peers":
-            run_peers(evalu, again=given.again)
+            run_peers(again=given.again)
+            score_peers(evalu)
             continue
         for epsilon in given.epsilon:
             run_ours(evalu, name, epsilon, given.runs)

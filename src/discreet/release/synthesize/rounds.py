@@ -76,10 +76,10 @@ class FitSettings:
 FULL = FitSettings()
 FAST = FitSettings(
     rounds=1,
-    most_cells=6_000,
+    most_cells=20_000,
     shares=(0.25, 0.05, 0.7),
     has_triples=False,
-    picks=24,
+    picks=40,
 )
 # For a budget without delta: what suits Laplace noise.
 PURE = FitSettings(rounds=1, shares=(0.2, 0.1, 0.7), has_triples=False, noisy=0.04)
