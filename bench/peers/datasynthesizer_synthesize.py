@@ -31,5 +31,5 @@ with contextlib.redirect_stdout(sys.stderr):
 generator.save_synthetic_data(str(folder / "datasynthesizer.csv"))
 usages = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
 took = sum(one.ru_utime + one.ru_stime for one in usages)
-memory = max(one.ru_maxrss for one in usages) // 1024
+memory = int(Path("/proc/self/status").read_text().split("VmHWM:")[1].split()[0]) // 1024
 print(json.dumps({"cpu": round(took, 1), "memory": memory}))

@@ -1,7 +1,6 @@
 """dpmm's MST, AIM and PrivBayes on a table of codes, in an environment of its own."""
 
 import json
-import resource
 import sys
 import time
 from pathlib import Path
@@ -22,5 +21,5 @@ model.fit(table)
 rows = model.generate(n_records=len(table))
 took = time.process_time() - began
 rows.to_csv(folder / f"dpmm-{method}.csv", index=False)
-memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
+memory = int(Path("/proc/self/status").read_text().split("VmHWM:")[1].split()[0]) // 1024
 print(json.dumps({"cpu": round(took, 1), "memory": memory}))
