@@ -45,7 +45,7 @@ from discreet.release.synthesize.row_rules import (
     rule_content,
     rule_from_content,
 )
-from discreet.release.synthesize.rules import Rule
+from discreet.release.synthesize.rules import Rule, resolve_rules
 from discreet.release.synthesize.surrogates import (
     SurrogateColumn,
     choose_surrogate,
@@ -177,6 +177,7 @@ def table_domain(
 
     Raises:
         UndeclaredDomain: The values or bounds of some columns are not declared; all are named.
+        InvalidPolicy: A rule does not fit its columns, or no row meets all rules.
 
     >>> from discreet.policy import parse_policy
     >>> text = "tables: {people: {columns: {age: {role: sensitive, bounds: [0, 120]}}}}"
@@ -206,7 +207,10 @@ def table_domain(
     if undeclared:
         raise _undeclared_error(policy.name, undeclared)
     rules = rules_without(policy.rules, set(_all_names(policy)) - set(order))
-    return TableDomain(tuple(coded), tuple(surrogates), tuple(order), rules)
+    domain = TableDomain(tuple(coded), tuple(surrogates), tuple(order), rules)
+    # What the rules forbid must be known before anything is paid for.
+    resolve_rules(domain.rules, [one.size for one in domain.columns])
+    return domain
 
 
 def undeclared_columns(
