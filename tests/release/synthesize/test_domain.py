@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import datetime as dt
 import math
+from collections.abc import Iterator
 from decimal import Decimal
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from sqlglot import exp
 
 from discreet.engines.engine import Column, Engine, Kind
@@ -334,3 +337,58 @@ def test_a_text_of_a_column_with_a_collation_is_compared_by_its_bytes() -> None:
     engine.close()
 
     assert found["c"].to_pylist() == [2]
+
+
+ENDS = (
+    st.tuples(*[st.decimals(-(10**7), 10**7, places=3)] * 2)
+    .map(sorted)
+    .filter(lambda e: e[0] < e[1])
+)
+
+
+@pytest.fixture(scope="module")
+def duckdb_engine() -> Iterator[Engine]:
+    engine = ENGINES.get("duckdb").start("")
+    yield engine
+    engine.close()
+
+
+def codes_on(engine: Engine, column: CodedColumn, values: Any) -> list[int]:
+    relation = engine.load(pa.table({"n": pa.array(range(len(values))), "x": values}).to_reader())
+    wanted = build.alias_as(column.code(build.column("x")), "code")
+    query = build.select(build.column("n"), wanted, source=relation).order_by(build.column("n"))
+    found: list[int] = engine.run(query)["code"].to_pylist()
+    engine.drop(relation)
+    return found
+
+
+@settings(max_examples=25, deadline=None)
+@given(ends=ENDS, numbers=st.lists(st.floats() | st.floats(-1e7, 1e7), min_size=20, max_size=20), seed=st.integers(0, 9))  # fmt: skip
+def test_any_bounds_and_reals_have_one_code_on_the_engine_and_in_python(
+    ends: list[Decimal], numbers: list[float], seed: int, duckdb_engine: Engine
+) -> None:
+    column = coded(f"{{role: sensitive, bounds: [{ends[0]}, {ends[1]}]}}", Kind.REAL)
+    edges = column.coding.ends
+    assert edges is not None
+    near = np.concatenate([np.nextafter(edges[0], side) for side in (-np.inf, np.inf)] + [edges[0]])
+    values = pa.array([*numbers, *near, float(ends[0]), float(ends[1]), None])
+
+    assert codes_on(duckdb_engine, column, values) == column.encode(values).tolist()
+    codes = np.arange(column.size)
+    drawn = column.decode(codes, np.random.default_rng(seed))
+    assert column.encode(drawn).tolist() == codes.tolist()
+
+
+@settings(max_examples=25, deadline=None)
+@given(ends=ENDS, numbers=st.lists(st.integers(-(2**63), 2**63 - 1) | st.integers(-(10**7), 10**7), min_size=20, max_size=20))  # fmt: skip
+def test_any_bounds_and_whole_numbers_have_one_code_on_the_engine_and_in_python(
+    ends: list[Decimal], numbers: list[int], duckdb_engine: Engine
+) -> None:
+    low, high = int(ends[0]), int(ends[1]) + 1
+    column = coded(f"{{role: sensitive, bounds: [{low}, {high}]}}", Kind.INTEGER)
+    edges = column.coding.ends
+    assert edges is not None
+    near = [int(one) + step for one in edges[0] for step in (-1, 0, 1)]
+    values = pa.array([*numbers, *near, None], pa.int64())
+
+    assert codes_on(duckdb_engine, column, values) == column.encode(values).tolist()
