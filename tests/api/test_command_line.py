@@ -56,7 +56,11 @@ OPTIONS_ONLY = {
         "report": "Python has `discreet.write_report`",
     },
     "anonymize": {"replay": "repeats a command from its manifest"},
-    "ask": {"dry-run": "Python has `explain`", "workload": "Python has `Curator.ask_all`"},
+    "ask": {
+        "dry-run": "Python has `explain`",
+        "workload": "Python has `Curator.ask_all`",
+        "from-model": "Python has `discreet.sample`, whose rows any library counts",
+    },
     "budget": {
         "reopen": "administers the folder of a server",
         "key-file": "administers the folder of a server",

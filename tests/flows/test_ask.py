@@ -276,3 +276,35 @@ def test_options_that_do_not_go_with_several_questions_are_refused(
 ):
     ran = discreet("ask", "people.csv", f"{COUNT}; {BY_SEX}", *TOGETHER, *more)
     assert (ran.code, words in ran.err) == (2, True)
+
+
+def test_a_model_answers_for_nothing_and_says_that_it_is_biased(clinic: Path, discreet):
+    declared = POLICY.replace(
+        "town: {role: quasi-identifier, kind: text}",
+        "town: {role: insensitive, kind: text, values: [a, b, c]}",
+    )
+    Path("policy.yaml").write_text(declared, encoding="utf-8")
+    made = (
+        "synthesize",
+        "people.csv",
+        "--policy",
+        "policy.yaml",
+        "--epsilon",
+        "1",
+        "--delta",
+        "1e-7",
+    )
+    ran = discreet(*made, "--method", "fast", "-o", "synthetic.csv", "--model", "model.json")
+    assert ran.code in (0, 3)
+    before = discreet("budget", "--json").json["accounts"]
+    asked = ("ask", "people.csv", "SELECT sex, count(*) AS n FROM people GROUP BY 1 ORDER BY 1")
+    found = discreet(*asked, "--from-model", "model.json", "--json").json
+    again = discreet(*asked, "--from-model", "model.json", "--json").json
+    assert found["rows"] == again["rows"]
+    assert "biased" in found["cautions"][0]
+    assert found["error"][0][1] is None
+    assert discreet("budget", "--json").json["accounts"] == before
+    other = discreet("ask", "people.csv", "SELECT 1 FROM visits", "--from-model", "model.json")
+    assert (other.code, other.error) == (2, "invalid-question")
+    paid = discreet(*asked, "--from-model", "model.json", "--epsilon", "1")
+    assert (paid.code, paid.error) == (2, "wrong-usage")
