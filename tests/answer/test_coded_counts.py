@@ -127,6 +127,25 @@ def test_each_row_of_a_person_with_many_counts_for_less(engine, maps, unit):
     counter.close()
 
 
+@pytest.mark.parametrize("unit", ["row", "person"])
+def test_rows_are_counted_by_their_score(engine, unit):
+    visits = make_visits(300)
+    counter = open_counter(hold({"visits": visits}, POLICY.format(unit=unit), engine=engine))
+    weights = [np.array([-700, 0, 90]), np.array([5, 5, -60, 0, 1]), np.arange(200) * 3 - 200]
+    scores = sum(
+        one[visits.column(name).to_numpy()] for one, name in zip(weights, "abc", strict=True)
+    )
+    factors = np.ones(300, np.int64)
+    if unit == "person":
+        factors = unit_factors(visits.column("person").to_pylist())
+    cuts = [-600, 0, 150]
+    expected = np.zeros((4, 5), np.int64)
+    buckets = np.searchsorted(cuts, scores, side="right")
+    np.add.at(expected, (buckets, visits.column("b").to_numpy()), factors)
+    np.testing.assert_array_equal(counter.count_scored(weights, cuts, 1), expected)
+    counter.close()
+
+
 def test_rows_that_are_registered_count_by_their_rank():
     visits = pa.table({"person": [1] * 6, "rank": [1, 2, 3, 4, 5, 6], "a": [0, 1, 2, 0, 1, 2]})
     policy = "tables: {visits: {unit: person, limits: {rows-per-unit: 4}, columns: {person: identifier}}}"

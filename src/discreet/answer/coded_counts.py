@@ -15,6 +15,7 @@ from discreet.answer.bounded_queries import keep_ranked_rows, weigh_rows
 from discreet.answer.contribution import Contribution, contribution_limits
 from discreet.engines.scratch import ScratchEngine
 from discreet.sql import build
+from discreet.sql.search import search_cases
 
 if TYPE_CHECKING:
     from discreet.answer.rows import Rows
@@ -32,6 +33,7 @@ _BLOCK_CELLS = 1 << 12
 _FINE_CODES = 64  # up to so many codes of a column are counted as they are, and added up afterwards
 _SERVER_BLOCKS = 16  # that one query of a server counts
 _FACTOR, _KEY, _COUNT, _ROWS = "discreet_f", "discreet_k", "discreet_n", "discreet_coded"
+_SCORE = "discreet_score"
 
 
 class CodedCounter:
@@ -86,6 +88,41 @@ class CodedCounter:
             for some, order in zip(wanted, columns, strict=True)
         ]
 
+    def count_scored(
+        self, weights: Sequence[NDArray[np.int64]], cuts: Sequence[int], column: int
+    ) -> Counts:
+        """Return the counts of rows by how many of `cuts` their score reaches, and by the code of a column.
+
+        A row's score is the sum of the weights of its codes. As in any marginal, each row counts once.
+        """
+        score = build.column(_SCORE)
+        bucket: exp.Expr = search_cases(
+            score,
+            [build.number(cut) for cut in cuts],
+            [build.number(n) for n in range(len(cuts) + 1)],
+        )
+        size, name = self._sizes[column], self._names[column]
+        terms = [
+            exp.cast(_coarse_code(build.column(one), codes), exp.DataType.Type.BIGINT)
+            for one, codes in zip(self._names, weights, strict=True)
+        ]
+        total = terms[0]
+        for term in terms[1:]:
+            total = exp.Add(this=total, expression=term)
+        with self._lock:
+            wanted = [build.alias_as(total, _SCORE), build.column(name)]
+            if self.one > 1:
+                wanted.append(build.column(_FACTOR))
+            scored = build.subquery(build.select(*wanted, source=self.store_rows().copy()), _ROWS)
+            code = exp.cast(build.column(name), exp.DataType.Type.BIGINT)
+            packed = exp.Add(
+                this=exp.Mul(this=exp.Paren(this=bucket), expression=build.number(size)),
+                expression=code,
+            )
+            found = self._count_keys(scored, [packed], [(len(cuts) + 1, size)])
+        self.has_counted = True
+        return found[0]
+
     def close(self) -> None:
         """Drop the coded rows."""
         with self._lock:
@@ -137,27 +174,31 @@ class CodedCounter:
         self, relation: exp.Table, blocks: Sequence[Columns], sizes: Sequence[int]
     ) -> list[Counts]:
         """Return the dense counts of each block; those of one query are its grouping sets."""
-        keys = [f"{_KEY}{number}" for number in range(len(blocks))]
-        packed = [
-            build.alias_as(self._pack_codes(some, sizes), key)
-            for some, key in zip(blocks, keys, strict=True)
-        ]
+        packed = [self._pack_codes(some, sizes) for some in blocks]
+        return self._count_keys(relation, packed, [[sizes[one] for one in some] for some in blocks])
+
+    def _count_keys(
+        self, source: exp.Expr, packed: Sequence[exp.Expr], shapes: Sequence[Sequence[int]]
+    ) -> list[Counts]:
+        """Return the dense counts of rows by each of some whole numbers, which pack the codes of a shape."""
+        keys = [f"{_KEY}{number}" for number in range(len(packed))]
+        wanted = [build.alias_as(one, key) for one, key in zip(packed, keys, strict=True)]
         if self.one > 1:
-            packed.append(build.column(_FACTOR))
-        inner = build.subquery(build.select(*packed, source=relation.copy()), _ROWS)
+            wanted.append(build.column(_FACTOR))
+        inner = build.subquery(build.select(*wanted, source=source.copy()), _ROWS)
         total = build.sum_integers(build.column(_FACTOR)) if self.one > 1 else build.count_star()
         columns = [build.column(key) for key in keys]
         query = build.select(*columns, build.alias_as(total, _COUNT), source=inner)
         sets = [exp.Tuple(expressions=[column.copy()]) for column in columns]
-        if len(blocks) == 1:
+        if len(packed) == 1:
             query = query.group_by(columns[0].copy(), copy=False)
         else:
             query.set("group", exp.Group(grouping_sets=[exp.GroupingSets(expressions=sets)]))
         table = self._engine.run(query)
         numbers = _read_integers(table, _COUNT)
         return [
-            _spread_counts(table, key, numbers, [sizes[one] for one in some])
-            for some, key in zip(blocks, keys, strict=True)
+            _spread_counts(table, key, numbers, list(shape))
+            for key, shape in zip(keys, shapes, strict=True)
         ]
 
     def _pack_codes(self, columns: Columns, sizes: Sequence[int]) -> exp.Expr:
