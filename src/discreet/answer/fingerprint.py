@@ -133,27 +133,30 @@ def _query(relation: exp.Table, columns: Sequence[Column], key: str) -> exp.Sele
     in one query, put into its form in a second and hashed in a third: each refers to it many times.
     """
     names = [f"discreet_cell_{place}" for place in range(len(columns))]
-    cells = [build.alias_as(_read_cell(c), n) for c, n in zip(columns, names, strict=True)]
+    cells = [_read_cell(column) for column in columns]
     plain = [
-        build.alias_as(
-            exp.Coalesce(
-                this=_plain_text(build.column(name), column.kind), expressions=[build.text("")]
-            ),
-            name,
+        exp.Coalesce(
+            this=_plain_text(build.column(name), column.kind), expressions=[build.text("")]
         )
         for column, name in zip(columns, names, strict=True)
     ]
-    read = build.subquery(build.select(*cells, source=relation.copy()), "discreet_cells")
     orders = [columns, sorted(columns, key=lambda column: column.name.casefold())]
     places = {column.name: name for column, name in zip(columns, names, strict=True)}
     ordered = [[places[column.name] for column in order] for order in orders]
-    wanted = [
-        build.alias_as(_hash_row(order, key), f"discreet_hash_{number}")
-        for number, order in enumerate(ordered if ordered[0] != ordered[1] else ordered[:1])
+    distinct = ordered if ordered[0] != ordered[1] else ordered[:1]
+    hashes = [_hash_row(order, key) for order in distinct]
+    read = build.subquery(_select_named(cells, names, relation.copy()), "discreet_cells")
+    texts = build.subquery(_select_named(plain, names, read), "discreet_texts")
+    return _select_named(hashes, [f"discreet_hash_{n}" for n in range(len(hashes))], texts)
+
+
+def _select_named(trees: Iterable[exp.Expr], names: Iterable[str], source: exp.Expr) -> exp.Select:
+    """Return `SELECT trees AS names FROM source`, of the trees themselves, not of copies."""
+    named = [
+        exp.alias_(tree, name, quoted=True, copy=False)
+        for tree, name in zip(trees, names, strict=True)
     ]
-    return build.select(
-        *wanted, source=build.subquery(build.select(*plain, source=read), "discreet_texts")
-    )
+    return exp.Select(expressions=named).from_(source, copy=False)
 
 
 def _hash_row(names: Sequence[str], key: str) -> exp.Expr:
@@ -246,10 +249,9 @@ def _iso_day(text: exp.Expr) -> exp.Expr:
 
 def _day_text(year: exp.Expr, one: exp.Expr, other: exp.Expr) -> exp.Expr:
     """Return a day with its smaller number first: the text alone does not tell day from month."""
-    is_ordered = exp.LTE(this=one.copy(), expression=other.copy())
     first, second = (
-        exp.Case(ifs=[exp.If(this=is_ordered.copy(), true=a.copy())], default=b.copy())
-        for a, b in ((one, other), (other, one))
+        exp.Anonymous(this=name, expressions=[one.copy(), other.copy()])
+        for name in ("LEAST", "GREATEST")
     )
     mark = build.text("-")
     return _concatenate_texts(year, mark, first, mark.copy(), second)

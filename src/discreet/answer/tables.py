@@ -178,7 +178,7 @@ def _open_source(
         _PinRequest("schema", called, table, names),
         setting,
         # As a policy would declare it: in another encoding the same rows would have other cells.
-        lambda: open_as(recognize_cells(place, **written)),
+        lambda: open_as(recognize_cells(place, engine=engine, **written)),
         lambda: opened_table(place, table=table, **reading),
     )
     return open_as(pinned.schema), pinned

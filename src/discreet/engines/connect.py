@@ -156,15 +156,18 @@ def source_header_names(
         home.close()
 
 
-def recognize_cells(source: object, **reading: str | None) -> DeclaredSchema:
+def recognize_cells(
+    source: object, *, engine: Engine | None = None, **reading: str | None
+) -> DeclaredSchema:
     """Return how the cells of a source without types are written, by its rows; no column has a kind."""
     if not isinstance(source, (str, Path)):
         return DeclaredSchema({})
-    home = DuckDB()
+    home = engine if isinstance(engine, DuckDB) else DuckDB()
     try:
         return files.recognize_form(str(source), engine=home, **reading)
     finally:
-        home.close()
+        if home is not engine:
+            home.close()
 
 
 def label_of(source: object) -> str:
