@@ -234,6 +234,17 @@ def test_undeclared_columns_say_what_is_to_be_found() -> None:
     ]
 
 
+def test_what_a_rule_names_is_not_found_but_declared() -> None:
+    text = "tables: {t: {columns: {a: sensitive, b: sensitive}, rules: [{never: {a: x, b: y}}]}}"
+
+    with pytest.raises(UndeclaredDomain, match="A rule of 't' names 'a'") as caught:
+        undeclared_columns(
+            parse_policy(text).tables["t"], [Column("a", Kind.TEXT), Column("b", Kind.TEXT)]
+        )
+
+    assert caught.value.columns == ("a", "b")
+
+
 def test_columns_have_the_order_of_the_source_without_what_is_left_out() -> None:
     domain = people()
 

@@ -216,7 +216,12 @@ def table_domain(
 def undeclared_columns(
     policy: TablePolicy, columns: Sequence[Column]
 ) -> tuple[UndeclaredColumn, ...]:
-    """Return the columns whose values or bounds would have to be found privately."""
+    """Return the columns whose values or bounds would have to be found privately.
+
+    Raises:
+        UndeclaredDomain: A rule names one of them. It could turn out not to fit what is found, when that
+            is paid for already.
+    """
     implied = _implied_values(policy)
     tried = [
         _code_column(_as_declared(column, said), said, None, implied.get(column.name))
@@ -225,7 +230,15 @@ def undeclared_columns(
         and said.role is not ColumnRole.WEIGHT
         and not _is_made_up(_as_declared(column, said), said, policy)
     ]
-    return tuple(one for one in tried if isinstance(one, UndeclaredColumn))
+    found = tuple(one for one in tried if isinstance(one, UndeclaredColumn))
+    ruled = [one for one in found if one.column.name in _all_names(policy)]
+    if ruled:
+        raise UndeclaredDomain(
+            f"A rule of '{policy.name}' names '{ruled[0].column.name}', whose values are not declared, so that "
+            f"it may not fit what is found. {ruled[0].remedy.capitalize()}, or remove the rule.",
+            columns=tuple(one.column.name for one in ruled),
+        )
+    return found
 
 
 def _all_names(policy: TablePolicy) -> set[str]:
@@ -443,7 +456,7 @@ def _undeclared_error(table: str, columns: Sequence[UndeclaredColumn]) -> Undecl
     return UndeclaredDomain(
         f"The values of a synthetic table must be public, and the policy of '{table}' does not declare those "
         f"of {len(columns)} {'column' if len(columns) == 1 else 'columns'}. {listed}. "
-        f"Or leave them out: `release: {{leave-out: [{names}]}}`. Or pay for them: questions find values "
-        "(`GROUP BY`) and bounds (`bounds: private`) privately; declare what they return.",
+        f"Or leave them out: `release: {{leave-out: [{names}]}}`. Or let a share of the price find them with "
+        "noise: `--find-domains 0.1`.",
         columns=tuple(one.column.name for one in columns),
     )
