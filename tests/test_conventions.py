@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tomllib
 from collections.abc import Mapping, Set
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -31,6 +32,12 @@ IMPORTED_AS = {
 
 # A file in it is loaded by DuckDB: the module itself is only looked up by its name.
 LOOKED_UP = {"duckdb_extension_httpfs"}
+
+
+@cache
+def parse_module(path: Path) -> ast.Module:
+    """Return the syntax tree of a module, which most of these tests look through."""
+    return ast.parse(path.read_text("utf-8"))
 
 
 def tracked_files() -> list[Path]:
@@ -64,7 +71,7 @@ def test_every_package_states_its_purpose_in_one_line():
     silent = [
         str(path.relative_to(ROOT))
         for path in PACKAGE.rglob("__init__.py")
-        if not (ast.get_docstring(ast.parse(path.read_text("utf-8"))) or "").split("\n")[0].strip()
+        if not (ast.get_docstring(parse_module(path)) or "").split("\n")[0].strip()
     ]
     assert silent == []
 
@@ -89,7 +96,7 @@ def test_nothing_below_the_command_line_prints():
         f"{path.relative_to(ROOT)}:{node.lineno}"
         for path in MODULES
         if "cli" not in path.parts
-        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        for node in ast.walk(parse_module(path))
         if isinstance(node, ast.Call)
         and isinstance(node.func, ast.Name)
         and node.func.id in ("print", "input")
@@ -122,7 +129,7 @@ def test_engines_are_asked_for_what_they_can_do_not_which_one_they_are():
         f"{path.relative_to(PACKAGE)}:{node.lineno}"
         for path in MODULES
         if "engines" not in path.relative_to(PACKAGE).parts
-        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        for node in ast.walk(parse_module(path))
         if isinstance(node, ast.Call)
         and isinstance(node.func, ast.Name)
         and node.func.id == "isinstance"
@@ -147,7 +154,7 @@ def imported_names() -> set[str]:
     """Return the top-level packages that some module of discreet imports."""
     names: set[str] = set()
     for path in MODULES:
-        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        for node in ast.walk(parse_module(path)):
             if isinstance(node, ast.Import):
                 names |= {alias.name.partition(".")[0] for alias in node.names}
             elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
@@ -166,7 +173,7 @@ def module_name(path: Path) -> str:
 def imported_modules(path: Path, known: Set[str]) -> set[str]:
     """Return the modules of discreet that one imports: at run time, in a function, or for types."""
     found: set[str] = set()
-    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+    for node in ast.walk(parse_module(path)):
         if isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module:
