@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 from collections import Counter
 from fractions import Fraction
+from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -20,8 +21,10 @@ from tests.statistics.neighbors import GOES, SET, Neighbors
 
 import discreet
 from discreet.answer import blocks, bounded_queries
+from discreet.answer.marginals import MarginalsPlan
 from discreet.answer.register import register_table
 from discreet.dp.accounting.conversion import rho_of_epsilon
+from discreet.dp.accounting.pricing import price
 from discreet.dp.event import Choice, Gaussian, Laplace, Sequence, Slip
 from discreet.errors import InvalidQuestion, QuestionRefused
 from discreet.policy.load import parse_policy
@@ -79,6 +82,39 @@ def test_no_one_changes_more_than_the_noise_is_made_for(
         for change in neighbors.changes(plan, leaver=leaver, question=question):
             seen["changed" if change.absolute else "same"] += 1
             assert change.is_within
+
+    check()
+    assert seen["changed"] > seen["refused"]
+
+
+@KINDS
+def test_no_one_changes_more_than_the_residuals_of_a_workload_are_made_for(
+    neighbors: Neighbors, sources: tuple[Source, ...], leaver: int, ranks: dict[str, str]
+) -> None:
+    seen: Counter[str] = Counter()
+
+    @settings(max_examples=8, suppress_health_check=list(HealthCheck))
+    @given(hospitals.policies, st.sampled_from(sources), st.sampled_from(hospitals.FILTERS))
+    def check(policy: str, source: Source, where: str) -> None:
+        rows = f"FROM {source.text}" + (f" WHERE {where}" if where else "")
+        keys = [*source.keys[:1], "v.days > 1", "v.cost IS NULL"]
+        listed = [(), *((key,) for key in keys), *combinations(keys, 2)]
+        questions = [
+            f"SELECT count(*) AS n {rows}" + (f" GROUP BY {', '.join(one)}" if one else "")
+            for one in listed
+        ]
+        try:
+            plan = neighbors.plan_workload(questions, policy, ranks)
+        except (InvalidQuestion, QuestionRefused):
+            seen["refused"] += 1
+            return
+        for family in plan.private_queries:
+            if isinstance(family, MarginalsPlan):
+                most = price(family.event).rho
+                for cost in neighbors.residual_costs(family, leaver=leaver):
+                    seen["changed" if cost else "same"] += 1
+                    assert most is not None
+                    assert cost <= most
 
     check()
     assert seen["changed"] > seen["refused"]

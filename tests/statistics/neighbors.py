@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pyarrow as pa
 from sqlglot import exp
 
@@ -14,10 +15,12 @@ from discreet.answer import perturb
 from discreet.answer.blocks import ROWS
 from discreet.answer.catalog import Catalog, CatalogTable
 from discreet.answer.cut_rows import CUT_SHARE, exact_bins
+from discreet.answer.marginals import count_family
 from discreet.answer.plan import make_plan
 from discreet.answer.question import key_name
 from discreet.answer.resolve import resolve_question
 from discreet.answer.statement import parse_question
+from discreet.answer.workload import plan_workload
 from discreet.engines.duckdb import DuckDB
 from discreet.engines.engine import Table
 from discreet.engines.render import render_sql
@@ -26,7 +29,9 @@ from discreet.policy.load import parse_policy
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
+    from discreet.answer.marginals import MarginalsPlan
     from discreet.answer.plan import Plan, PrivateQueryPlan
+    from discreet.answer.workload import WorkloadPlan
 
 Cells = Counter[object]
 Row = dict[str, Any]
@@ -107,17 +112,41 @@ class Neighbors:
             self._texts[id(query)] = query, render_sql(query, dialect="duckdb")
         return self._engine._connection.execute(self._texts[id(query)][1]).to_arrow_table()
 
-    def plan(self, question: str, policy: str, **options: Any) -> Plan:
-        """Return how a question would be answered; no row plays a part in it."""
+    def _catalog(self, policy: str, ranks: Mapping[str, str]) -> Catalog:
         loaded = parse_policy(policy)
-        ranks = options.pop("ranks", {})
         held = {
             name: CatalogTable(
                 name, table, loaded.tables.get(name), f"table:{name}", "1", ranks.get(name)
             )
             for name, table in self._tables.items()
         }
-        catalog = Catalog({name: lambda one=one: one for name, one in held.items()})
+        return Catalog({name: lambda one=one: one for name, one in held.items()})
+
+    def plan_workload(
+        self, questions: Iterable[str], policy: str, ranks: Mapping[str, str]
+    ) -> WorkloadPlan:
+        """Return how several questions would be answered together."""
+        catalog = self._catalog(policy, ranks)
+        asked = [(resolve_question(parse_question(one), catalog), one) for one in questions]
+        return plan_workload(asked, epsilon=Fraction(1), delta=Fraction(1, 10**6))
+
+    def residual_costs(self, plan: MarginalsPlan, *, leaver: int) -> Iterator[Fraction]:
+        """Yield what the leaver costs in rho, on every set."""
+        self._texts.clear()
+        for number in self.numbers:
+            self._choose(number, 0)
+            there = count_family(plan, self).residuals
+            self._choose(number, leaver)
+            gone = count_family(plan, self).residuals
+            cost = Fraction(0)
+            for item in plan.residuals:
+                change = np.ravel(there[item.columns] - gone[item.columns]).astype(object)
+                cost += Fraction(int((change * change).sum())) / (2 * item.scale**2)
+            yield cost
+
+    def plan(self, question: str, policy: str, **options: Any) -> Plan:
+        """Return how a question would be answered; no row plays a part in it."""
+        catalog = self._catalog(policy, options.pop("ranks", {}))
         wanted = {
             "epsilon": Fraction(1),
             "delta": Fraction(1, 10**6),

@@ -33,6 +33,7 @@ from discreet.answer.spending import Spending, read_spending
 from discreet.answer.tables import ReadOptions, open_catalog
 from discreet.answer.unexpected_errors import hide_unexpected_errors, pad_duration
 from discreet.answer.workload import (
+    LAYOUT,
     PlannedStatement,
     Strategy,
     WorkloadPlan,
@@ -280,7 +281,7 @@ class Curator:
                 strategy=strategy,
             )
             stop = stop or CancelToken()
-            measured = self.measure(plan, plan.text, options=[strategy], stop=stop)
+            measured = self.measure(plan, plan.text, options=[LAYOUT, strategy], stop=stop)
             finished = [self._finish_statement(one, measured, stop) for one in plan.statements]
             return gather_answers(plan, finished, measured, confidence=confidence)
 

@@ -51,6 +51,7 @@ Strategy = Literal["residuals", "shares", "equal"]
 ASSUMED_GROUPS = 10  # of a question whose keys are not public
 _NOISE: Noise = "gaussian"
 _PLACES = 30  # of a price in rho
+LAYOUT = 1  # of what the ledger keeps of a workload: another one is another workload
 
 
 @dataclass(frozen=True)
