@@ -83,13 +83,15 @@ def measure_misfit(
     return scores
 
 
-def list_target_pairs(candidates: Iterable[Candidate], target: int | None) -> list[Candidate]:
-    """Return each pair with `target` at its coarsest level."""
-    return [
-        one
-        for one in candidates
-        if target in one.columns and len(one.columns) == 2 and one.level == 0
-    ]
+def list_target_pairs(
+    candidates: Iterable[Candidate], target: int | None, level: int
+) -> list[Candidate]:
+    """Return each pair with `target`, at `level` or at a coarser one that is the same."""
+    finest: dict[Columns, Candidate] = {}
+    for one in candidates:
+        if target in one.columns and len(one.columns) == 2 and one.level <= level:
+            finest[one.columns] = one
+    return list(finest.values())
 
 
 def pick_candidates(

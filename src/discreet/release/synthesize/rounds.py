@@ -61,6 +61,7 @@ class FitSettings:
         has_triples: Whether triples with the target are tried from the second round on.
         picks: How many marginals a round may choose.
         noisy: From which expected error of single columns on the fit is cautious.
+        target_level: At which level of resolution every column is measured with the target.
     """
 
     rounds: int = 3
@@ -71,6 +72,7 @@ class FitSettings:
     has_triples: bool = True
     picks: int = 20
     noisy: float = 0.02
+    target_level: int = 1
 
 
 FULL = FitSettings()
@@ -82,7 +84,7 @@ FAST = FitSettings(
     picks=40,
 )
 # For a budget without delta: what suits Laplace noise.
-PURE = FitSettings(rounds=1, shares=(0.2, 0.1, 0.7), has_triples=False, noisy=0.04)
+PURE = FitSettings(rounds=1, shares=(0.2, 0.1, 0.7), has_triples=False, noisy=0.04, target_level=0)
 
 
 class Counter(Protocol):
@@ -129,7 +131,9 @@ def fit_model(
     looks = [_look_at_columns(exact, allowance, allowance.left if is_alone else for_columns)]
     columns = _combine_looks(looks, shapes, settings.caps)
     if columns.expected_error > settings.noisy and not is_alone:
-        settings = replace(settings, rounds=1, penalty=_CAUTIOUS, picks=_FEW, has_triples=False)
+        settings = replace(
+            settings, rounds=1, penalty=_CAUTIOUS, picks=_FEW, has_triples=False, target_level=0
+        )
         more, for_choices, for_marginals = divide_budget(allowance.left, _NOISY_SHARES)
         looks.append(_look_at_columns(exact, allowance, more))
         columns = _combine_looks(looks, shapes, settings.caps)
@@ -265,7 +269,9 @@ class _Rounds:
     ) -> list[Candidate]:
         """Return marginals, each chosen for its share of `for_choices`; at first also pairs with the target."""
         settings, allowance = self.settings, self.allowance
-        forced = list_target_pairs(candidates, self.target) if number == 0 else []
+        forced = (
+            list_target_pairs(candidates, self.target, settings.target_level) if number == 0 else []
+        )
         scale = allowance.scale(for_marginals / (settings.picks + len(forced)))
         rows = None if self.model is None else self.model.sample_finest(_MODEL_ROWS, self.chance)
         picked = pick_candidates(
