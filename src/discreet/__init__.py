@@ -22,8 +22,9 @@ if TYPE_CHECKING:
     from discreet.api.progress import show_progress
     from discreet.api.reidentify import reidentify
     from discreet.api.report import write_report
+    from discreet.api.sample import sample
     from discreet.api.serve import RunningServer, serve
-    from discreet.api.synthesize import explain_synthesis, sample, synthesize
+    from discreet.api.synthesize import explain_synthesis, synthesize
     from discreet.engines.connect import open_table
     from discreet.measure.assess import assess
     from discreet.measure.assessment import Assessment
@@ -60,7 +61,7 @@ _HOMES = {
     "open_table": "discreet.engines.connect",
     "policy": "discreet.policy",
     "reidentify": "discreet.api.reidentify",
-    "sample": "discreet.api.synthesize",
+    "sample": "discreet.api.sample",
     "serve": "discreet.api.serve",
     "show_progress": "discreet.api.progress",
     "synthesize": "discreet.api.synthesize",

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import discreet
@@ -242,3 +243,24 @@ def test_an_explanation_names_what_would_be_found(crowd: Any):
     ]
     with pytest.raises(InvalidBudget, match="above 0 and below 1"):
         discreet.explain_synthesis(crowd, **asked | {"find_domains": 1})
+
+
+def test_predictions_of_the_target_are_judged_for_a_price_of_their_own(tmp_path: Any):
+    pq.write_table(PEOPLE, tmp_path / "people.parquet")
+    asked = {**DECLARED, "target": "ill", "evaluate": 1, "ledger": tmp_path / "ledger.sqlite"}
+    first = discreet.synthesize(tmp_path / "people.parquet", **asked)
+    assert first.spent["epsilon"] == 2
+    assert first.evaluation is not None
+    assert (first.evaluation.target, first.evaluation.question) == ("ill", "ill = yes")
+    again = discreet.synthesize(tmp_path / "people.parquet", **asked)
+    assert again.spent["epsilon"] == 0
+    assert again.evaluation == first.evaluation
+    assert again.remaining == first.remaining
+    assert "evaluation" not in str(first.manifest_content)
+
+
+def test_an_evaluation_is_refused_before_anything_is_read():
+    with pytest.raises(WrongUsage, match="--target"):
+        discreet.synthesize(PEOPLE, **DECLARED, evaluate=1)
+    with pytest.raises(InvalidBudget, match=r"0\.1"):
+        discreet.synthesize(PEOPLE, **DECLARED, target="ill", evaluate=0)

@@ -1,4 +1,4 @@
-"""`discreet.synthesize`: a table that anybody may have, made of noisy counts; `discreet.sample`: more of its rows."""
+"""`discreet.synthesize`: a table that anybody may have, made of noisy counts."""
 
 from __future__ import annotations
 
@@ -24,6 +24,8 @@ from discreet.answer.mechanism import (
 from discreet.answer.wording import format_amounts
 from discreet.api.declarations import DECLARATIONS, declare_columns
 from discreet.api.publication import choose_manifest_path, current_time, open_registry
+from discreet.api.sample import require_rows
+from discreet.api.synthesis_evaluation import evaluate_model, require_evaluation
 from discreet.dp.accounting.exact import ExactNumber, to_fraction
 from discreet.errors import RiskNotTolerated, UnknownColumn, WrongUsage, did_you_mean
 from discreet.formatting import join_names
@@ -42,7 +44,7 @@ from discreet.release.synthesize.gate import (
     attack_synthetic,
     limit_rows,
 )
-from discreet.release.synthesize.model_file import SavedModel, read_model
+from discreet.release.synthesize.model_file import SavedModel
 from discreet.release.synthesize.publish import (
     keep_synthetic_record,
     synthetic_manifest,
@@ -54,7 +56,6 @@ from discreet.release.synthesize.record import (
     MeasuredMarginal,
     SynthesisExplanation,
     SyntheticRelease,
-    SyntheticSample,
 )
 from discreet.release.synthesize.request import DEFAULT_DELTA, SynthesisRequest, require_method
 from discreet.release.write import parse_target
@@ -84,6 +85,7 @@ def synthesize(  # noqa: PLR0913 -- the options of the command
     leave_out: Sequence[str] | None = None,
     output: str | Path | None = None,
     model: str | Path | None = None,
+    evaluate: ExactNumber | None = None,
     accept_risk: str | None = None,
     force: bool = False,
     ledger: str | Path | None = None,
@@ -120,6 +122,8 @@ def synthesize(  # noqa: PLR0913 -- the options of the command
         leave_out: Columns that the table is not to have, besides those that the policy leaves out.
         output: Where rows go, with a manifest beside them; without it they stay in memory.
         model: Where the model goes, a JSON file: `discreet.sample` draws more rows from it.
+        evaluate: Also measure, for this epsilon more, how well a model that learns from synthetic rows
+            predicts the target in the source.
         accept_risk: Why it is published even if attacks learn more than the policy tolerates.
         force: Replace what is at `output` and `model`.
         ledger: A file or a `postgresql://` URL; `DISCREET_LEDGER`, the user's file, or memory for a frame.
@@ -141,13 +145,12 @@ def synthesize(  # noqa: PLR0913 -- the options of the command
     >>> made = synthesize(people, bounds={"age": (0, 110)}, values={"sex": ["f", "m"]}, method="fast")
     >>> made.frame.column_names, made.spent["epsilon"]
     (['age', 'sex'], 1.0)
-    >>> sample(made.model, rows=3).frame.num_rows
-    3
     """
     given = dict(locals())
     places = _choose_places(output, model, force=force)
     if rows is not None:
-        _require_rows(rows)
+        require_rows(rows)
+    price = None if evaluate is None else require_evaluation(target, evaluate)
     made = current_time()
     with (
         follow_phases(progress, first="opening") as step,
@@ -158,7 +161,13 @@ def synthesize(  # noqa: PLR0913 -- the options of the command
         )
         known = registry_of_table(registry, opened.policy.name, opened.policy)
         paid = opened.pay(step)
-        return opened.publish(paid, places, known, rows=rows, accepted=accept_risk, step=step)
+        judged = None
+        if target is not None and price is not None:
+            judged, paid = evaluate_model(
+                opened.curator, opened.held.name, paid, target=target, epsilon=price
+            )
+        found = opened.publish(paid, places, known, rows=rows, accepted=accept_risk, step=step)
+        return replace(found, evaluation=judged)
 
 
 def explain_synthesis(  # noqa: PLR0913 -- the options of the command
@@ -221,37 +230,6 @@ def explain_synthesis(  # noqa: PLR0913 -- the options of the command
         return opened.explain()
 
 
-def sample(
-    model: SavedModel | str | Path,
-    *,
-    rows: int,
-    seed: int | None = None,
-    output: str | Path | None = None,
-    force: bool = False,
-) -> SyntheticSample:
-    """Return more rows of a model: they follow from what was paid for, and cost nothing.
-
-    Args:
-        model: A model, or the path of its file.
-        rows: How many rows.
-        seed: The same seed gives the same rows; without it they are new each time.
-        output: Also write them to this file.
-        force: Replace what is at `output`.
-
-    >>> import pyarrow
-    >>> people = pyarrow.table({"sex": ["f", "m"] * 200})
-    >>> made = synthesize(people, values={"sex": ["f", "m"]}, method="fast")
-    >>> sample(made.model, rows=1000).frame.num_rows
-    1000
-    """
-    _require_rows(rows)
-    target = None if output is None else parse_target(output, force=force)
-    known = model if isinstance(model, SavedModel) else read_model(Path(model))
-    drawn = known.sample(rows, np.random.default_rng(seed))
-    written = None if target is None else write_synthetic_rows(drawn, target)
-    return SyntheticSample(rows, written, drawn)
-
-
 @dataclass(frozen=True)
 class _OutputPlaces:
     """Where rows, manifest and model go; None where they stay in memory."""
@@ -271,11 +249,6 @@ def _choose_places(
     if model is not None:
         require_writable_path(Path(model), may_exist=force)
     return _OutputPlaces(target, manifest, None if model is None else Path(model))
-
-
-def _require_rows(rows: int) -> None:
-    if rows < 1:
-        raise WrongUsage(f"A table of {rows} rows cannot be drawn. Ask for 1 or more.")
 
 
 _READING = ("ledger", "analyst", "table", "delimiter", "encoding", "memory")

@@ -135,7 +135,7 @@ def command(
 def _ask_model(model: Path, question: str, *, name: str, as_json: bool) -> None:
     """Answer from the rows that were published with a model: no row of a person is read."""
     from discreet.answer.public_rows import answer_from_rows
-    from discreet.api.synthesize import sample
+    from discreet.api.sample import sample
     from discreet.release.synthesize.model_file import read_model
 
     saved = read_model(model)

@@ -45,7 +45,7 @@ def command(
     The model was paid for, and rows follow from it alone: they cost nothing, and the source is not
     needed.
     """
-    from discreet.api.synthesize import sample
+    from discreet.api.sample import sample
 
     found = sample(model, rows=rows, seed=seed, output=out, force=force)
     if as_json:

@@ -44,6 +44,9 @@ Examples:
 """
 
 
+_WITHIN_CHANCE = "What exceeds its tolerance here may be chance: a few people are attacked, and a refusal needs near certainty."
+
+
 @click.command(cls=options.SourceCommand, help=HELP, epilog=EXAMPLES)
 @options.source_argument
 @click.option(
@@ -71,6 +74,12 @@ Examples:
     type=curator_options.AMOUNT,
     metavar="SHARE",
     help="Of the price, for undeclared values and bounds.",
+)
+@click.option(
+    "--evaluate",
+    type=curator_options.AMOUNT,
+    metavar="EPSILON",
+    help="Judge predictions of the target for so much more.",
 )
 @click.option(
     "--rows",
@@ -119,7 +128,7 @@ def command(
     if dry_run:
         if report is not None:
             raise WrongUsage("--dry-run writes nothing. Leave out --report or --dry-run.")
-        unused = ("rows", "model", "accept_risk", "force")
+        unused = ("rows", "model", "evaluate", "accept_risk", "force")
         asked = {name: value for name, value in choices.items() if name not in unused}
         _show_explanation(explain_synthesis(source, **asked), as_json=as_json)
         return
@@ -161,6 +170,8 @@ def _refuse_collisions(source: str, out: str, model: Path | None, report: Path |
 
 def _show_release(found: SyntheticRelease, to: Console) -> None:
     """Print what was made, what it cost, how exact it is, and what attacks learned."""
+    from discreet.release.synthesize.evaluate import describe_evaluation
+
     output.print_sentence(to, found.verdict, style="bold")
     _show_columns(found.columns, to)
     rows = [
@@ -170,7 +181,11 @@ def _show_release(found: SyntheticRelease, to: Console) -> None:
     if rows:
         header = ("Columns", "Cells", "± of a count")
         output.print_table(to, "Relations that were measured", header, rows)
+    if found.evaluation is not None:
+        output.print_sentence(to, describe_evaluation(found.evaluation))
     show_findings(found.findings, found.accepted_risk, to)
+    if any(not one.exceeds and one.advantage > (one.tolerance or 1) for one in found.findings):
+        output.print_sentence(to, _WITHIN_CHANCE)
     for caution in found.cautions:
         output.print_sentence(to, f"! {caution}", style="yellow")
     spent = curator_options.format_amounts(found.spent["epsilon"], found.spent["delta"])

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from discreet.answer.wording import format_amounts, format_short
 from discreet.formatting import format_count
+from discreet.release.synthesize.evaluate import describe_evaluation
 from discreet.release.synthesize.record import SyntheticRelease
 from discreet.report.assessment import KeyFigure, file_name
 from discreet.report.charts import Bar, bars
@@ -213,6 +214,8 @@ def _computation_notes(found: SyntheticRelease) -> tuple[tuple[str, str], ...]:
     ]
     if found.target is not None:
         facts.append(("Column that others predict", found.target))
+    if found.evaluation is not None:
+        facts.append(("Prediction", describe_evaluation(found.evaluation)))
     if found.output is not None and found.output.sha256:
         facts += [
             ("Output", file_name(found.output.place)),

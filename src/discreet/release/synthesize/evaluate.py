@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.formatting import format_percent
 from discreet.release.synthesize.fit import minimize_smooth
 from discreet.release.synthesize.junction_tree import Floats
 from discreet.release.synthesize.spending import PureSynthesisBudget
@@ -173,6 +174,21 @@ def read_evaluation(
         baseline=_clip_share(max(float(yes.sum()), float(no.sum())) / total),
         standard_error=min(1.0, scale * math.sqrt(cells) / total),
         epsilon=epsilon,
+    )
+
+
+def describe_evaluation(found: Evaluation) -> str:
+    """Return an evaluation in one sentence.
+
+    >>> found = Evaluation("ill", "ill = yes", 0.851, 0.903, 0.75, 0.004, 0.1)
+    >>> describe_evaluation(found).partition(":")[0]
+    "A model of the synthetic rows predicts 'ill = yes' in the source"
+    """
+    return (
+        f"A model of the synthetic rows predicts '{found.question}' in the source: "
+        f"{format_percent(found.accuracy)} right ({format_percent(found.baseline)} by always giving the more "
+        f"frequent answer), AUC {found.auc:.3f}, ± {found.standard_error:.2g} by noise, for epsilon "
+        f"{found.epsilon:g}."
     )
 
 

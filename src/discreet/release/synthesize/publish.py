@@ -30,8 +30,8 @@ _PUBLIC = (
 _PUBLIC_INPUTS = "the policy's kinds, values, bounds, hierarchies and rules"
 _MECHANISMS = {
     "pure": "Laplace noise on counts, permute-and-flip for choices",
-    "full": "discrete Gaussian noise on counts and scores",
-    "fast": "discrete Gaussian noise on counts and scores",
+    "full": "discrete Gaussian noise on counts, the exponential mechanism for choices",
+    "fast": "discrete Gaussian noise on counts, the exponential mechanism for choices",
 }
 
 

@@ -13,6 +13,7 @@ from discreet.errors import Bug
 from discreet.result import Result
 
 if TYPE_CHECKING:
+    from discreet.release.synthesize.evaluate import Evaluation
     from discreet.release.synthesize.model_file import SavedModel
     from discreet.release.write import WrittenOutput
 
@@ -90,7 +91,8 @@ class SyntheticRelease(SyntheticSample):
     `spent` and `remaining` are amounts of epsilon and delta; with `cached` the same request was paid
     before. `unit` is whose rows are protected together, `rows_per_unit` how many of them count.
     `total` is the noisy number of rows of the source, `rows` how many the table has. `marginals` are
-    what was measured together; `findings` are for the custodian, and are not in the manifest.
+    what was measured together; `findings` are for the custodian, and are not in the manifest. `evaluation`
+    is what was asked for with `evaluate`, at a price of its own; the manifest has none of it.
 
     >>> import discreet, pyarrow
     >>> people = pyarrow.table({"sex": ["f", "m"] * 500})
@@ -116,6 +118,7 @@ class SyntheticRelease(SyntheticSample):
     spent: Mapping[str, Any]
     remaining: Mapping[str, Any]
     cached: bool
+    evaluation: Evaluation | None = None
     findings: tuple[Finding, ...] = ()
     accepted_risk: str | None = None
     not_tried: tuple[str, ...] = ()
