@@ -36,7 +36,7 @@ def sample(
     >>> sample(made.model, rows=1000).frame.num_rows
     1000
     """
-    require_rows(rows)
+    require_drawable(rows)
     target = None if output is None else parse_target(output, force=force)
     known = model if isinstance(model, SavedModel) else read_model(Path(model))
     drawn = known.sample(rows, np.random.default_rng(seed))
@@ -44,7 +44,7 @@ def sample(
     return SyntheticSample(rows, written, drawn)
 
 
-def require_rows(rows: int) -> None:
+def require_drawable(rows: int) -> None:
     """Refuse a number of rows that no table has."""
     if rows < 1:
         raise WrongUsage(f"A table of {rows} rows cannot be drawn. Ask for 1 or more.")

@@ -24,7 +24,7 @@ from discreet.answer.mechanism import (
 from discreet.answer.wording import format_amounts
 from discreet.api.declarations import DECLARATIONS, declare_columns
 from discreet.api.publication import choose_manifest_path, current_time, open_registry
-from discreet.api.sample import require_rows
+from discreet.api.sample import require_drawable
 from discreet.api.synthesis_evaluation import evaluate_model, require_evaluation
 from discreet.dp.accounting.exact import ExactNumber, to_fraction
 from discreet.errors import RiskNotTolerated, UnknownColumn, WrongUsage, did_you_mean
@@ -149,7 +149,7 @@ def synthesize(  # noqa: PLR0913 -- the options of the command
     given = dict(locals())
     places = _choose_places(output, model, force=force)
     if rows is not None:
-        require_rows(rows)
+        require_drawable(rows)
     price = None if evaluate is None else require_evaluation(target, evaluate)
     made = current_time()
     with (
