@@ -43,6 +43,7 @@ from discreet.release.synthesize.gate import (
     SyntheticCandidate,
     attack_synthetic,
     limit_rows,
+    list_attacks,
 )
 from discreet.release.synthesize.model_file import SavedModel
 from discreet.release.synthesize.publish import (
@@ -421,7 +422,8 @@ class _Synthesis:
             gate = Gate(self.policy, pending.earlier, accepted)
             passed = final._attack_rows(saved, codes, gate, step)
             found = final._describe_release(paid, saved, passed, rows=wanted)
-            found = replace(found, _rows=drawn, _given=self.source)
+            tried = list_attacks(saved.domain, gate)
+            found = replace(found, attacks=tried, _rows=drawn, _given=self.source)
             if places.rows is not None:
                 written = write_synthetic_rows(drawn, places.rows, pending, progress=step)
                 found = replace(found, output=written)

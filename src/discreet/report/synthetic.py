@@ -208,8 +208,8 @@ def _computation_notes(found: SyntheticRelease) -> tuple[tuple[str, str], ...]:
         ("Protected unit", f"{found.unit}, with at most {found.rows_per_unit:,} of its rows"),
         ("Noisy number of rows of the source", f"{round(found.total):,}"),
         (
-            "Attacked before it was published by",
-            ", ".join(sorted({f.attack for f in found.findings})) or "none",
+            "Attacks that the gate tries",
+            ", ".join(found.attacks),
         ),
     ]
     if found.target is not None:

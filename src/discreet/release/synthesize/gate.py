@@ -287,6 +287,22 @@ class SyntheticCandidate:
     label: str
 
 
+def list_attacks(domain: TableDomain, gate: Gate) -> tuple[str, ...]:
+    """Return the attacks that the gate tries, by what is public: too few people make none of them possible."""
+    names = {column.name for column in domain.columns}
+    is_several = len(names) > 1
+    has_secret = is_several and bool(names & {*gate.asked.with_role(model.ColumnRole.SENSITIVE)})
+    found = {
+        "attribute": has_secret,
+        "closest": True,
+        "composition": bool(gate.earlier),
+        "linkability": is_several,
+        "membership": True,
+        "singling-out": True,
+    }
+    return tuple(name for name, is_tried in found.items() if is_tried)
+
+
 def attack_synthetic(
     candidate: SyntheticCandidate, gate: Gate, chance: Generator, *, progress: Progress
 ) -> GateResult:

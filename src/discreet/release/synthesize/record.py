@@ -119,6 +119,7 @@ class SyntheticRelease(SyntheticSample):
     remaining: Mapping[str, Any]
     cached: bool
     evaluation: Evaluation | None = None
+    attacks: tuple[str, ...] = ()  # that the gate tries, whatever the data
     findings: tuple[Finding, ...] = ()
     accepted_risk: str | None = None
     not_tried: tuple[str, ...] = ()
