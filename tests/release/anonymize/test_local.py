@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from discreet.cli.anonymize import HELP
@@ -172,8 +172,17 @@ def test_suppression_is_used_only_where_it_lowers_the_loss(rows, criteria):
     assert loss(problem, allowed) <= loss(problem, kept) + 1e-6
 
 
+# A class that is `*` throughout: where others take its rows, they lose more than one node for all.
+HIDDEN = [
+    *((1, 1, 0, 1, 5), (0, 4, 0, 1, 0), (0, 0, 1, 1, 7), (1, 5, 0, 0, 5), (7, 3, 1, 2, 8)),
+    *((1, 3, 1, 0, 5), (0, 3, 0, 0, 0), (7, 4, 1, 2, 9), (1, 1, 1, 1, 9), (2, 4, 0, 0, 5)),
+    (9, 3, 0, 0, 9),
+]
+
+
 @settings(max_examples=60)
 @given(rows=tables, criteria=st.sampled_from(CRITERIA))
+@example(rows=HIDDEN, criteria=CRITERIA[3])
 def test_the_loss_is_at_most_that_of_the_best_node_for_all(rows, criteria):
     problem = build(rows, *criteria)
     try:

@@ -104,12 +104,15 @@ def _search(
         # What is left by a greedy method is harder to place the more the criteria are about shares.
         other = partition_loosely(problem, progress=progress).classes
         classes = min(classes, improve(other), key=cost)
-    if walk is not None:
-        step("best generalization", 0, 1)
-        other = best_node(problem, walk, below=cost(classes))
-        classes = classes if other is None else min(classes, improve(other), key=cost)
     step("labels", 0, 2)
     classes = show_hidden(problem, space, referee, classes)
+    if walk is not None:
+        # What showing hidden rows costs may exceed what one node for all costs.
+        step("best generalization", 0, 1)
+        other = best_node(problem, walk, below=cost(classes))
+        if other is not None:
+            better = show_hidden(problem, space, referee, improve(other))
+            classes = min(classes, better, other, key=cost)
     step("labels", 1, 2)
     return _check_labels(problem, space, referee, classes)
 
