@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from discreet.dp.accounting.pricing import price
 from discreet.dp.event import Sequence
 from discreet.errors import InvalidBudget, UndeclaredDomain, UnknownColumn, WrongUsage
 from discreet.policy import parse_policy
+from discreet.report.synthetic import render_synthetic_page
 
 DECLARED: dict[str, Any] = {
     "bounds": {"age": (0, 99), "income": (0, 9000)},
@@ -135,6 +137,24 @@ def test_all_that_is_published_is_the_same_on_neighbors_with_the_same_noisy_mode
     assert published[0] == published[1]
     assert first.to_arrow() == second.to_arrow()
     assert first.model.to_bytes() == second.model.to_bytes()
+
+
+def test_how_few_people_the_source_has_is_not_published():
+    options = {**DECLARED, "sensitive": ["ill"], "rows": 50}
+    few, many = (discreet.synthesize(draw_people(number), **options) for number in (9, 10))
+    assert (bool(few.findings), bool(many.findings)) == (False, True)  # the custodian sees it
+    first, second = (found.manifest_content["release"] for found in (few, many))
+    assert set(first["attacks"]) == {found.attack for found in many.findings}
+    assert first["attacks"] == second["attacks"]
+    assert "linkability" in render_synthetic_page(few)
+
+
+def test_rows_that_cannot_be_drawn_are_refused_before_anything_is_paid(tmp_path: Path):
+    ledger = tmp_path / "ledger.db"
+    with pytest.raises(WrongUsage, match="too many to draw at once"):
+        discreet.synthesize(PEOPLE, **DECLARED, rows=10**9, ledger=ledger)
+    paid = discreet.synthesize(PEOPLE, **DECLARED, rows=5, ledger=ledger)
+    assert paid.cached is False
 
 
 def test_several_rows_of_a_unit_count_as_far_as_is_allowed():

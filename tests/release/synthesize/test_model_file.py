@@ -13,7 +13,7 @@ import pytest
 from numpy.typing import NDArray
 
 from discreet.engines.engine import Column, Kind
-from discreet.errors import SourceNotFound, UnreadableSource
+from discreet.errors import SourceNotFound, UnreadableSource, WrongUsage
 from discreet.policy import parse_policy
 from discreet.release.synthesize.domain import table_domain
 from discreet.release.synthesize.model_file import SavedModel, read_model
@@ -113,6 +113,9 @@ def change(content: dict[str, Any], *places: str | int, to: object) -> None:
     content[places[-1]] = to  # pyright: ignore[reportArgumentType]
 
 
+HUGE = [10**6, 10**7]  # values, which would take 10 terabytes
+
+
 DAMAGES: dict[str, Callable[[dict[str, Any]], None]] = {
     "is no model": lambda c: change(c, "format", to="policy"),
     "version 2, and": lambda c: change(c, "version", to=2),
@@ -124,6 +127,12 @@ DAMAGES: dict[str, Callable[[dict[str, Any]], None]] = {
     "domain is": lambda c: change(c, "domain", "order", to=["sex"]),
     "another domain": lambda c: change(c, "domain", "columns", 0, "values", to=["f", "m", "x"]),
     "cannot be read": lambda c: change(c, "model", "levels", to=[9, 9, 9]),
+    "damaged or was": lambda c: change(c, "model", "columns", 0, "counts", "shape", 0, to=1e999),
+    "The model of": lambda c: change(c, "model", "rules", "impossible", 0, "cells", "shape", to=HUGE),
+    "was written by another": lambda c: change(
+        c, "model", "rules", "impossible", 0, "cells", "shape", to=[-1, -8]
+    ),
+    "is damaged: its domain": lambda c: change(c, "domain", "columns", 1, "parts", 0, 2, to=1e999),
 }
 
 
@@ -136,6 +145,11 @@ def test_a_damaged_file_is_refused_with_a_reason(message: str, saved: SavedModel
         SavedModel.from_bytes(json.dumps(content).encode())
 
     assert message in str(caught.value)
+
+
+def test_more_rows_than_memory_may_hold_are_refused(saved: SavedModel) -> None:
+    with pytest.raises(WrongUsage, match=r"Ask for at most 67,108,864,"):
+        saved.sample(10**9, np.random.default_rng(1))
 
 
 @pytest.mark.parametrize("content", [b"", b"{", b"[]", b"\xff", b"[" * 100_000])

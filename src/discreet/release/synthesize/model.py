@@ -8,6 +8,7 @@ from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -276,7 +277,9 @@ def array_from_content(content: Content, kind: str) -> NDArray[Any]:
     raw = base64.b64decode(content["data"], validate=True)
     shape = [int(one) for one in content["shape"]]
     if kind == "bool":
-        count = int(np.prod(shape, dtype=np.int64))
+        count = prod(shape)
+        if min(shape, default=1) < 0 or len(raw) != (count + 7) // 8:
+            raise ValueError("size")  # `unpackbits` would pad as many values as are asked for
         bits = np.unpackbits(np.frombuffer(raw, np.uint8), count=count)
         return bits.astype(bool).reshape(shape)
     native = {"float64": np.float64, "int64": np.intp}[kind]
@@ -288,7 +291,7 @@ def _reading_content() -> Generator[None]:
     """Translate what wrong content leads to."""
     try:
         yield
-    except (KeyError, TypeError, ValueError, IndexError, AttributeError):
+    except (KeyError, TypeError, ValueError, IndexError, AttributeError, ArithmeticError):
         raise UnreadableSource(
             "The model of the synthetic table cannot be read: its content is damaged or was written "
             "by another version. Synthesize the table again, or use the version that wrote it."

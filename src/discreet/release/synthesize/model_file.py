@@ -12,7 +12,7 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from discreet.errors import InvalidPolicy, SourceNotFound, UnreadableSource
+from discreet.errors import InvalidPolicy, SourceNotFound, UnreadableSource, WrongUsage
 from discreet.release.synthesize.domain import TableDomain
 from discreet.release.synthesize.model import SyntheticModel
 
@@ -21,6 +21,8 @@ FILE_VERSION = 1
 _KEYS = {"format", "version", "domain", "model", "seed", "privacy"}
 # A model of many columns has a few megabytes; a file beyond this is none.
 LARGEST_FILE = 1 << 30
+# That are drawn at once: each takes about 60 bytes of memory meanwhile.
+MOST_CELLS = 1 << 28
 
 
 @dataclass(frozen=True)
@@ -58,7 +60,11 @@ class SavedModel:
             chance: Where randomness comes from.
             units: The number of the unit of each row, from 0; without it each row is a unit.
             keys: For foreign keys, the number of the key that each row points to.
+
+        Raises:
+            WrongUsage: These are more rows than memory may hold.
         """
+        require_drawable(count, self.domain)
         codes = self.model.sample(count, chance)
         return codes, self.domain.decode(codes, chance, units=units, keys=keys)
 
@@ -97,12 +103,25 @@ class SavedModel:
         try:
             domain = TableDomain.from_content(found["domain"])
             _ = domain.rules
-        except (KeyError, TypeError, ValueError, AttributeError, IndexError, InvalidPolicy):
+        except (
+            *(KeyError, TypeError, ValueError, AttributeError, IndexError, ArithmeticError),
+            InvalidPolicy,
+        ):
             raise _damaged_error(name, "its domain is malformed") from None
         model = SyntheticModel.from_content(found["model"])
         if model.rules.sizes != tuple(one.size for one in domain.columns):
             raise _damaged_error(name, "its model is that of another domain")
         return SavedModel(domain, model, seed, privacy)
+
+
+def require_drawable(count: int, domain: TableDomain) -> None:
+    """Raise `WrongUsage` if so many rows at once are more than memory may hold."""
+    most = MOST_CELLS // max(1, len(domain.order))
+    if count > most:
+        raise WrongUsage(
+            f"{count:,} rows are too many to draw at once. Ask for at most {most:,}, and draw more from the saved "
+            "model with `discreet sample`, each time into another file."
+        )
 
 
 def read_model(path: Path) -> SavedModel:
