@@ -128,7 +128,9 @@ DAMAGES: dict[str, Callable[[dict[str, Any]], None]] = {
     "another domain": lambda c: change(c, "domain", "columns", 0, "values", to=["f", "m", "x"]),
     "cannot be read": lambda c: change(c, "model", "levels", to=[9, 9, 9]),
     "damaged or was": lambda c: change(c, "model", "columns", 0, "counts", "shape", 0, to=1e999),
-    "The model of": lambda c: change(c, "model", "rules", "impossible", 0, "cells", "shape", to=HUGE),
+    "The model of": lambda c: change(
+        c, "model", "rules", "impossible", 0, "cells", "shape", to=HUGE
+    ),
     "was written by another": lambda c: change(
         c, "model", "rules", "impossible", 0, "cells", "shape", to=[-1, -8]
     ),
