@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from decimal import Decimal
+from math import isfinite
+from numbers import Integral, Real
 from typing import Any
 
 from discreet.answer.tables import FRAME_NAME
-from discreet.engines.connect import opened_table
+from discreet.engines.connect import needs_kinds, opened_table
 from discreet.errors import UnknownColumn, WrongUsage, did_you_mean
-from discreet.policy.model import ColumnPolicy, ColumnRole, Policy, TablePolicy
+from discreet.policy.model import ColumnKind, ColumnPolicy, ColumnRole, Policy, TablePolicy
 
 DECLARATIONS = ("quasi", "sensitive", "identifiers", "unit", "rows_per_unit", "bounds", "values")
 
@@ -38,6 +40,8 @@ def declare_columns(
         )
         for name in names
     )
+    if needs_kinds(source):
+        columns = tuple(_declare_kind(column, stated) for column in columns)
     unit = stated.get("unit", known.unit)
     limits = known.limits
     if "rows_per_unit" in stated:
@@ -85,9 +89,40 @@ def _declare_column(
         column = replace(column, role=roles[name], unsure=False)
     if name in stated.get("bounds", {}):
         low, high = stated["bounds"][name]
+        if not all(isinstance(end, (Real, Decimal)) and isfinite(end) for end in (low, high)):
+            raise WrongUsage(f"The bounds of '{name}' are not two numbers. Give them, such as (0, 110).")
+        if low > high:
+            raise WrongUsage(f"The lower bound of '{name}' is above the upper one. Swap them.")
         bounds = Decimal(str(low)), Decimal(str(high))
         column = replace(column, bounds=bounds, drafted=column.drafted - {"bounds"})
     if name in stated.get("values", {}):
         values = tuple(str(value) for value in stated["values"][name])
+        if not values:
+            raise WrongUsage(f"'{name}' has no `values`. List those that it may have.")
         column = replace(column, values=values, drafted=column.drafted - {"values"})
     return column
+
+
+def _declare_kind(column: ColumnPolicy, stated: Mapping[str, Any]) -> ColumnPolicy:
+    """Return a column of a source without types with the kind that the call implies; rows never decide it.
+
+    Whole numbers as bounds or values mean whole numbers. What names people is text.
+    """
+    name = column.name
+    if column.kind is not None:
+        return column
+    told = [*stated.get("bounds", {}).get(name, ()), *stated.get("values", {}).get(name, ())]
+    if not told:
+        return replace(column, kind="text") if column.role.names_people else column
+    kinds = {_kind_of(value) for value in told}
+    if kinds == {"integer", "number"}:
+        kinds = {"number"}
+    return replace(column, kind=kinds.pop() if len(kinds) == 1 else "text")
+
+
+def _kind_of(value: object) -> ColumnKind:
+    if isinstance(value, bool):
+        return "boolean"
+    if isinstance(value, Integral):
+        return "integer"
+    return "number" if isinstance(value, (Real, Decimal)) else "text"

@@ -116,6 +116,8 @@ class ListedValues:
         return exp.Case(ifs=[exp.If(this=is_missing, true=build.number(missing))], default=found)
 
     def _find_place(self, value: exp.Expr, rest: exp.Expr) -> exp.Expr:
+        if not self.values:  # where no value was found that enough people have
+            return rest
         if self.kind in (Kind.TEXT, Kind.OTHER) and len(self.values) >= _MANY:
             place = place_in_list(value.copy(), self.values)
             return exp.Coalesce(this=place, expressions=[rest])
