@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -16,7 +17,13 @@ from discreet.api import synthesize as module
 from discreet.dp.accounting.conversion import epsilon_of_rho
 from discreet.dp.accounting.pricing import price
 from discreet.dp.event import Sequence
-from discreet.errors import InvalidBudget, UndeclaredDomain, UnknownColumn, WrongUsage
+from discreet.errors import (
+    InvalidBudget,
+    UndeclaredDomain,
+    UndeclaredUnit,
+    UnknownColumn,
+    WrongUsage,
+)
 from discreet.policy import parse_policy
 from discreet.report.synthetic import render_synthetic_page
 
@@ -147,6 +154,83 @@ def test_how_few_people_the_source_has_is_not_published():
     assert set(first["attacks"]) == {found.attack for found in many.findings}
     assert first["attacks"] == second["attacks"]
     assert "linkability" in render_synthetic_page(few)
+
+
+def test_a_frame_without_types_needs_no_policy_where_the_call_declares_its_columns():
+    people = pd.DataFrame(
+        {
+            "id": [*range(100)] * 2,
+            "age": [30.0, None] * 100,  # as pandas has whole numbers beside missing ones
+            "pay": [1, 2] * 100,
+            "sex": ["f", "m"] * 100,
+            "ill": [True, None] * 100,
+        }
+    )
+    made = discreet.synthesize(
+        people,
+        unit="id",
+        rows_per_unit=2,
+        bounds={"age": (0, 99), "pay": (0.0, 9.5)},
+        values={"sex": ["f", "m"], "ill": [False, True]},
+        method="fast",
+        accept_risk="a test",
+    )
+    assert isinstance(made.frame, pd.DataFrame)
+    kinds = {field.name: str(field.type) for field in made.to_arrow().schema}
+    wanted = {"id": "string", "age": "int64", "pay": "double", "sex": "string", "ill": "bool"}
+    assert kinds == wanted
+
+
+@pytest.mark.parametrize(
+    ("declared", "words"),
+    [
+        ({"bounds": {"age": (0, float("inf"))}}, "not two numbers"),
+        ({"bounds": {"age": ("2020-01-01", "2021-01-01")}}, "not two numbers"),
+        ({"bounds": {"age": (9, 0)}}, "Swap them"),
+        ({"values": {"sex": []}}, "no `values`"),
+    ],
+)
+def test_what_a_call_declares_wrongly_is_refused(declared: Any, words: str):
+    with pytest.raises(WrongUsage, match=words):
+        discreet.synthesize(PEOPLE, **declared)
+
+
+def test_an_epsilon_that_no_noise_is_large_enough_for_is_refused_before_it_is_charged():
+    with pytest.raises(InvalidBudget, match="large enough"):
+        discreet.explain_synthesis(PEOPLE.select(["sex"]), values={"sex": ["f"]}, epsilon="1e-9")
+
+
+PARTLY = """
+tables:
+  people:
+    unit: row
+    columns:
+      first: %s
+      last: {role: sensitive, bounds: [0, 9]}
+"""
+
+
+def test_a_policy_without_a_unit_is_not_taken_for_one_of_rows():
+    undeclared = parse_policy((PARTLY % "sensitive").replace("unit: row", "id: people-of-a-test"))
+    people = pa.table({"first": [1, 2] * 50, "last": [4, 5] * 50})
+    with pytest.raises(UndeclaredUnit):
+        discreet.explain_synthesis(people, undeclared, bounds={"first": (0, 9)})
+
+
+def test_another_hierarchy_of_a_column_whose_bounds_are_found_is_another_request(tmp_path: Path):
+    people = tmp_path / "people.parquet"
+    pq.write_table(pa.table({"first": [1, 2, 3, 4] * 50, "last": [4, 5, 6, 7] * 50}), people)
+    options: dict[str, Any] = {"find_domains": "0.2", "method": "fast", "accept_risk": "a test"}
+    first, second, again = (
+        discreet.synthesize(
+            people,
+            parse_policy(PARTLY % f"{{role: sensitive, hierarchy: {{intervals: [{width}]}}}}"),
+            ledger=tmp_path / "ledger.db",
+            **options,
+        )
+        for width in (2, 4, 2)
+    )
+    assert (first.cached, second.cached, again.cached) == (False, False, True)
 
 
 def test_rows_that_cannot_be_drawn_are_refused_before_anything_is_paid(tmp_path: Path):

@@ -50,7 +50,7 @@ def declare_columns(
         known,
         columns=columns,
         unit=unit,
-        unit_is_row=unit is None,
+        unit_is_row=known.unit_is_row if policy is not None else unit is None,
         limits=limits,
     )
     tables = {} if policy is None else dict(policy.tables)
@@ -90,7 +90,9 @@ def _declare_column(
     if name in stated.get("bounds", {}):
         low, high = stated["bounds"][name]
         if not all(isinstance(end, (Real, Decimal)) and isfinite(end) for end in (low, high)):
-            raise WrongUsage(f"The bounds of '{name}' are not two numbers. Give them, such as (0, 110).")
+            raise WrongUsage(
+                f"The bounds of '{name}' are not two numbers. Give them, such as (0, 110)."
+            )
         if low > high:
             raise WrongUsage(f"The lower bound of '{name}' is above the upper one. Swap them.")
         bounds = Decimal(str(low)), Decimal(str(high))

@@ -288,6 +288,7 @@ def _open_synthesis(
             given.get("target"),
             tuple((one.column.name, one.need) for one in searched),
             share,
+            _search_facts(asked, names),
         )
         if not request.domain.columns and not searched:
             raise WrongUsage(
@@ -553,6 +554,12 @@ def _leave_out(held: CatalogTable, names: Sequence[str]) -> TablePolicy:
 def _leave_columns_out(policy: TablePolicy, names: Sequence[str]) -> TablePolicy:
     left = tuple(dict.fromkeys((*policy.release.leave_out, *names)))
     return replace(policy, release=replace(policy.release, leave_out=left))
+
+
+def _search_facts(policy: TablePolicy, names: Sequence[str]) -> tuple[str, ...]:
+    """Return what is declared of columns that are not in the domain before they are found."""
+    columns = [policy.column(name) for name in names]
+    return tuple(repr(one.hierarchy) for one in columns if one is not None)
 
 
 def _column_codes(request: SynthesisRequest) -> list[Any]:

@@ -26,6 +26,7 @@ from discreet.release.synthesize.domain import (
     table_domain,
     undeclared_columns,
 )
+from discreet.release.synthesize.listed_values import ListedValues
 from discreet.sql import build
 
 BITS = 2**63
@@ -403,3 +404,8 @@ def test_any_bounds_and_whole_numbers_have_one_code_on_the_engine_and_in_python(
     values = pa.array([*numbers, *near, None], pa.int64())
 
     assert codes_on(duckdb_engine, column, values) == column.encode(values).tolist()
+
+
+def test_a_column_of_which_no_value_was_found_has_one_code_for_all_values():
+    code = ListedValues(Kind.TEXT, (), has_other=True).code(build.text("a"), missing=1)
+    assert code.sql().endswith(" IS NULL THEN 1 ELSE 0 END")

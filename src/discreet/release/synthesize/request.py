@@ -80,6 +80,7 @@ class SynthesisRequest:
         searched: The columns whose values or bounds are found privately, and which of both. They are in the
             domain once they were found.
         search_share: The share of the price that finds them.
+        search_facts: What else is declared that decides these columns: their hierarchies, as texts.
     """
 
     domain: TableDomain
@@ -89,6 +90,7 @@ class SynthesisRequest:
     target: str | None = None
     searched: tuple[tuple[str, Need], ...] = ()
     search_share: Fraction = Fraction(0)
+    search_facts: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         require_method(self.method)
@@ -103,6 +105,10 @@ class SynthesisRequest:
             )
         if self.searched and not 0 < self.search_share < 1:
             raise InvalidBudget("The share that finds domains is above 0 and below 1, such as 0.1.")
+        if not self._whole_amount:
+            raise InvalidBudget(
+                "No Gaussian noise is large enough for this epsilon and delta. Give larger ones, or take pure."
+            )
         names = [column.name for column in self.domain.columns]
         names += [name for name, _ in self.searched]
         if self.target is not None and self.target not in names:
@@ -164,6 +170,7 @@ class SynthesisRequest:
         if self.searched:
             content["searched"] = [list(one) for one in self.searched]
             content["search_share"] = str(self.search_share)
+            content["search_facts"] = list(self.search_facts)
         return json.dumps(content, sort_keys=True, ensure_ascii=True, separators=(",", ":"))
 
     def make_budget(
