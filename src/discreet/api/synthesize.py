@@ -45,7 +45,7 @@ from discreet.release.synthesize.gate import (
     limit_rows,
     list_attacks,
 )
-from discreet.release.synthesize.model_file import SavedModel, require_drawable
+from discreet.release.synthesize.model_file import SavedModel, require_memory
 from discreet.release.synthesize.publish import (
     keep_synthetic_record,
     synthetic_manifest,
@@ -161,7 +161,7 @@ def synthesize(  # noqa: PLR0913 -- the options of the command
             source, policy=policy, table=table, made=made, remembers=output is not None
         )
         known = registry_of_table(registry, opened.policy.name, opened.policy)
-        require_drawable(rows or 1, opened.request.domain)
+        require_memory(rows or 1, opened.request.domain)
         paid = opened.pay(step)
         judged = None
         if target is not None and price is not None:

@@ -64,7 +64,7 @@ class SavedModel:
         Raises:
             WrongUsage: These are more rows than memory may hold.
         """
-        require_drawable(count, self.domain)
+        require_memory(count, self.domain)
         codes = self.model.sample(count, chance)
         return codes, self.domain.decode(codes, chance, units=units, keys=keys)
 
@@ -114,7 +114,7 @@ class SavedModel:
         return SavedModel(domain, model, seed, privacy)
 
 
-def require_drawable(count: int, domain: TableDomain) -> None:
+def require_memory(count: int, domain: TableDomain) -> None:
     """Raise `WrongUsage` if so many rows at once are more than memory may hold."""
     most = MOST_CELLS // max(1, len(domain.order))
     if count > most:
