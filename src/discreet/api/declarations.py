@@ -113,10 +113,13 @@ def _declare_kind(column: ColumnPolicy, stated: Mapping[str, Any]) -> ColumnPoli
     name = column.name
     if column.kind is not None:
         return column
-    told = [*stated.get("bounds", {}).get(name, ()), *stated.get("values", {}).get(name, ())]
-    if not told:
+    stated_values = [
+        *stated.get("bounds", {}).get(name, ()),
+        *stated.get("values", {}).get(name, ()),
+    ]
+    if not stated_values:
         return replace(column, kind="text") if column.role.names_people else column
-    kinds = {_kind_of(value) for value in told}
+    kinds = {_kind_of(value) for value in stated_values}
     if kinds == {"integer", "number"}:
         kinds = {"number"}
     return replace(column, kind=kinds.pop() if len(kinds) == 1 else "text")
