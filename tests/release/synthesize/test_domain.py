@@ -221,8 +221,8 @@ def test_one_error_names_every_undeclared_column_and_its_remedy() -> None:
         people({})
 
     assert caught.value.columns == ("job", "income")
-    assert "'job' (text): write `values: […]`" in str(caught.value)
-    assert "'income' (real): its `bounds` are `drafted`" in str(caught.value)
+    assert "job: write `values: […]`" in str(caught.value)
+    assert "income: `bounds` are `drafted`" in str(caught.value)
     assert "leave-out: [job, income]" in str(caught.value)
 
 

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from discreet.engines.declared_schema import KIND_NAMES
 from discreet.engines.engine import Column, Kind
 from discreet.errors import InvalidHierarchy, UndeclaredDomain
+from discreet.formatting import join_names
 from discreet.policy.domain import declared_bounds, declared_date_bounds, declared_values
 from discreet.policy.hierarchies.calendar import Calendar
 from discreet.policy.hierarchies.intervals import Cuts, Intervals
@@ -438,20 +439,21 @@ def _with_levels(
 def _find_remedy(column: Column, said: ColumnPolicy) -> tuple[Need, str]:
     is_dated = column.kind in (Kind.DATE, Kind.TIMESTAMP)
     if "bounds" in said.drafted and (is_dated or column.kind.is_number):
-        return "bounds", "its `bounds` are `drafted`; change the word to `public` if they are"
+        return "bounds", "`bounds` are `drafted`, so change the word to `public` if they are"
     if column.kind.is_number:
         return "bounds", "write `bounds: [lowest, highest]`, or `values: […]`"
     if is_dated:
         return "bounds", "write `bounds`, such as `bounds: [2020-01-01, 2024-12-31]`"
     if "values" in said.drafted:
-        return "values", "its `values` are `drafted`; change the word to `public` if they are"
+        return "values", "`values` are `drafted`, so change the word to `public` if they are"
     return "values", "write `values: […]`, or a hierarchy of the kind `tree` or `file`"
 
 
 def _undeclared_error(table: str, columns: Sequence[UndeclaredColumn]) -> UndeclaredDomain:
-    listed = "; ".join(
-        f"'{one.column.name}' ({one.column.kind.value}): {one.remedy}" for one in columns
-    )
+    by_remedy: dict[str, list[str]] = {}
+    for one in columns:
+        by_remedy.setdefault(one.remedy, []).append(one.column.name)
+    listed = "; ".join(f"{join_names(some)}: {remedy}" for remedy, some in by_remedy.items())
     names = ", ".join(one.column.name for one in columns)
     return UndeclaredDomain(
         f"The values of a synthetic table must be public, and the policy of '{table}' does not declare those "
