@@ -15,6 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlglot import exp
 
+from discreet.engines.duckdb import DuckDB
 from discreet.engines.engine import Column, Engine, Kind
 from discreet.errors import UndeclaredDomain
 from discreet.policy import parse_policy
@@ -409,3 +410,16 @@ def test_any_bounds_and_whole_numbers_have_one_code_on_the_engine_and_in_python(
 def test_a_column_of_which_no_value_was_found_has_one_code_for_all_values():
     code = ListedValues(Kind.TEXT, (), has_other=True).code(build.text("a"), missing=1)
     assert code.sql().endswith(" IS NULL THEN 1 ELSE 0 END")
+
+
+@pytest.mark.parametrize("stored", ["FLOAT", "DOUBLE"])
+def test_listed_numbers_are_found_whatever_a_server_holds_them_in(stored: str):
+    values = ListedValues(Kind.REAL, (0.5, 0.1))  # PostgreSQL names no type
+    cells = [exp.cast(build.text(one), stored) for one in ("0.1", "0.5", "0.2")]
+    wanted = [
+        build.alias_as(values.code(one, missing=2), f"c{place}") for place, one in enumerate(cells)
+    ]
+    engine = DuckDB()
+    (row,) = engine.run(exp.select(*wanted)).to_pylist()
+    engine.close()
+    assert list(row.values()) == [1, 0, 2]

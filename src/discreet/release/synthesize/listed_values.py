@@ -121,13 +121,15 @@ class ListedValues:
         if self.kind in (Kind.TEXT, Kind.OTHER) and len(self.values) >= _MANY:
             place = place_in_list(value.copy(), self.values)
             return exp.Coalesce(this=place, expressions=[rest])
-        order = sorted(range(len(self.values)), key=self._sort_key)
-        literals = [value_literal(self._as_stored(self.values[one]), self.kind) for one in order]
-        return match_cases(value, literals, order, rest)
-
-    def _sort_key(self, place: int) -> Any:
-        value = self.values[place]
-        return value.encode() if isinstance(value, str) else value
+        places = {self._as_stored(one): place for place, one in enumerate(self.values)}
+        if self.kind is Kind.REAL and not self.type_name:
+            # A server may hold numbers in four bytes without saying so.
+            most = float(np.finfo(np.float32).max)
+            single = {float(np.float32(one)): places[one] for one in places if abs(one) <= most}
+            places = single | places
+        order = sorted(places, key=_sort_key)
+        literals = [value_literal(one, self.kind) for one in order]
+        return match_cases(value, literals, [places[one] for one in order], rest)
 
     def _as_stored(self, value: Any) -> Any:
         """Return a value as a column of its type holds it."""
@@ -235,6 +237,10 @@ def read_listed_values(
     if any(one is None for one in read) or len(set(read)) < len(read):
         return None
     return ListedValues(kind, tuple(read), type_name=type_name)
+
+
+def _sort_key(value: Any) -> Any:
+    return value.encode() if isinstance(value, str) else value
 
 
 def _truth_condition(value: exp.Expr, *, is_true: bool) -> exp.Expr:
