@@ -23,7 +23,7 @@ from discreet.errors import RiskNotTolerated, WrongUsage
 # Functions that read a table of people, by the same options.
 READERS = (
     *("anonymize", "assess", "attack", "check", "collect", "deidentify", "draft_policy", "open"),
-    *("explain_synthesis", "reidentify", "synthesize"),
+    *("explain_synthesis", "reidentify", "synthesize", "synthesize_tables"),
 )
 FUNCTIONS = (
     *(*READERS, "budget", "estimate_reports", "load_policy", "open_table", "serve"),

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from discreet.api.sample import sample
     from discreet.api.serve import RunningServer, serve
     from discreet.api.synthesize import explain_synthesis, synthesize
+    from discreet.api.synthesize_tables import synthesize_tables
     from discreet.engines.connect import open_table
     from discreet.measure.assess import assess
     from discreet.measure.assessment import Assessment
@@ -65,6 +66,7 @@ _HOMES = {
     "serve": "discreet.api.serve",
     "show_progress": "discreet.api.progress",
     "synthesize": "discreet.api.synthesize",
+    "synthesize_tables": "discreet.api.synthesize_tables",
     "write_report": "discreet.api.report",
 }
 
@@ -105,6 +107,7 @@ __all__ = [
     "serve",
     "show_progress",
     "synthesize",
+    "synthesize_tables",
     "write_report",
 ]
 

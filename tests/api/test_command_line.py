@@ -33,7 +33,7 @@ FUNCTIONS: Mapping[str, Functions] = {
     "reidentify": (discreet.reidentify,),
     "sample": (discreet.sample,),
     "serve": (serve,),
-    "synthesize": (discreet.synthesize,),
+    "synthesize": (discreet.synthesize, discreet.synthesize_tables),
     **{f"epsilon {name.replace('_', '-')}": (getattr(epsilon, name),) for name in epsilon.__all__},
 }
 

@@ -62,3 +62,51 @@ def test_a_table_of_a_database_is_synthesized_into_it_and_charged_each_time(
     assert (first.cached, again.cached) == (False, False)
     assert again.remaining["epsilon"] == 3.0
     assert {finding.attack for finding in first.findings} >= {"closest", "membership"}
+
+
+FAMILY = """\
+tables:
+  guests:
+    unit: id
+    limits: {rows-per-unit: 1}
+    tolerance: 100%
+    columns:
+      id:  {role: identifier, kind: text}
+      age: {role: quasi-identifier, kind: integer, bounds: [0, 9]}
+  nights:
+    unit: guest
+    limits: {rows-per-unit: 3}
+    tolerance: 100%
+    columns:
+      guest: {role: identifier, kind: text, references: guests.id}
+      room:  {role: sensitive, kind: text, values: [a, b]}
+"""
+
+
+def test_tables_of_a_database_are_synthesized_together(postgres_url: str, tmp_path: Path):
+    with psycopg.connect(postgres_url) as connection:
+        connection.execute("DROP TABLE IF EXISTS guests, nights")
+        connection.execute(
+            "CREATE TABLE guests AS SELECT 'P' || n AS id, n % 10 AS age FROM generate_series(1, 150) AS n"
+        )
+        connection.execute(
+            "CREATE TABLE nights AS SELECT 'P' || n % 170 AS guest, (ARRAY['a', 'b'])[1 + n % 2] AS room"
+            " FROM generate_series(1, 400) AS n"
+        )
+    (tmp_path / "policy.yaml").write_text(FAMILY)
+    try:
+        made = discreet.synthesize_tables(
+            postgres_url,
+            tmp_path / "policy.yaml",
+            table="guests",
+            children=["nights"],
+            method="fast",
+            ledger=tmp_path / "ledger.sqlite",
+            output=tmp_path / "made",
+        )
+    finally:
+        with psycopg.connect(postgres_url) as connection:
+            connection.execute("DROP TABLE guests, nights")
+    guests, nights = (made.frames[name] for name in ("guests", "nights"))
+    assert {*nights["guest"].to_pylist()} <= {*guests["id"].to_pylist()}
+    assert all("closest" in {found.attack for found in one.findings} for one in made.tables)

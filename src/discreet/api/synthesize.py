@@ -57,6 +57,7 @@ from discreet.release.synthesize.record import (
     MeasuredMarginal,
     SynthesisExplanation,
     SyntheticRelease,
+    describe_synthesis,
 )
 from discreet.release.synthesize.request import DEFAULT_DELTA, SynthesisRequest, require_method
 from discreet.release.write import parse_target
@@ -455,10 +456,10 @@ class _Synthesis:
             request.domain,
             codes,
             self.held.table,
-            self.policy.unit,
             lambda rows: saved.model.sample(rows, chance),
-            make_table,
             self.held.name,
+            self.policy.unit,
+            make_table,
         )
         return attack_synthetic(candidate, gate, chance, progress=step)
 
@@ -504,27 +505,13 @@ class _Synthesis:
         )
 
     def _describe_columns(self, errors: Mapping[int, float]) -> tuple[ColumnSynthesis, ...]:
-        """Return how each column is made; one that follows from others has no error of its own."""
         domain = self.request.domain
-        coded = {
-            one.name: ColumnSynthesis(
-                one.name,
-                "synthesized" if place in errors else "derived by a rule",
-                one.size,
-                errors.get(place),
-            )
-            for place, one in enumerate(domain.columns)
-        }
-        made_up = {
-            one.name: ColumnSynthesis(one.name, f"made up ({one.form})", None, None)
-            for one in domain.surrogates
-        }
         found = tuple(
             ColumnSynthesis(name, f"synthesized, {need} found privately", None, None)
             for name, need in self.request.searched
             if name not in domain.order
         )
-        return (*({**coded, **made_up}[name] for name in domain.order), *found)
+        return (*describe_synthesis(domain, errors), *found)
 
 
 def _float_rho(request: SynthesisRequest) -> float | None:

@@ -110,13 +110,27 @@ def make_twin(
         make_table: Makes a table of rows and their units in the way the published one was made.
         chance: Who is set aside.
     """
-    units = np.unique(source.units)
-    many = min(MOST_PEOPLE, len(units) // SHARE_OF_PEOPLE)
-    if many < LEAST_PEOPLE:
+    is_other = choose_others(source.units, chance)
+    if is_other is None:
         return None
-    is_other = np.isin(source.units, chance.permutation(units)[:many])
     made = make_table(source.rows[~is_other], source.units[~is_other])
-    # As many as were set aside: a description fits one of more people less often.
+    return compare_with_others(source, made, is_other, chance)
+
+
+def choose_others(units: NDArray[np.int64], chance: Generator) -> NDArray[np.bool_] | None:
+    """Return which rows are of people who are set aside, by chance; None where there are too few people."""
+    people = np.unique(units)
+    many = min(MOST_PEOPLE, len(people) // SHARE_OF_PEOPLE)
+    return None if many < LEAST_PEOPLE else np.isin(units, chance.permutation(people)[:many])
+
+
+def compare_with_others(
+    source: CodedPeople, made: Codes, is_other: NDArray[np.bool_], chance: Generator
+) -> TwinTable:
+    """Return a twin with people it was made from, as many as were set aside.
+
+    A description fits one of more people less often.
+    """
     inside = chance.permutation(np.flatnonzero(~is_other))[: np.sum(is_other)]
     return TwinTable(_cap_rows(made, chance), source.rows[inside], source.rows[is_other], is_other)
 
@@ -265,26 +279,35 @@ def limit_rows(units: NDArray[np.int64], most: int, chance: Generator) -> NDArra
 
 
 @dataclass(frozen=True)
-class SyntheticCandidate:
-    """A table that is about to be published, and how others like it are made.
+class CandidateRows:
+    """Rows that are about to be published.
 
     Attributes:
-        domain: The domain of its columns.
-        codes: Its rows as codes.
+        domain: The domain of their columns.
+        codes: The rows as codes.
         table: The source, where it is.
-        unit: The source's column that says whose rows they are.
         draw_anew: Draws so many other rows of the same model.
-        make_table: Makes codes of rows and their units in the way `codes` were made.
         label: What the table is called.
     """
 
     domain: TableDomain
     codes: Codes
     table: Table
-    unit: str | None
     draw_anew: Callable[[int], Codes]
-    make_table: Callable[[Codes, NDArray[np.int64]], Codes]
     label: str
+
+
+@dataclass(frozen=True)
+class SyntheticCandidate(CandidateRows):
+    """A table that is about to be published, and how others like it are made.
+
+    Attributes:
+        unit: The source's column that says whose rows they are.
+        make_table: Makes codes of rows and their units in the way `codes` were made.
+    """
+
+    unit: str | None
+    make_table: Callable[[Codes, NDArray[np.int64]], Codes]
 
 
 def list_attacks(domain: TableDomain, gate: Gate) -> tuple[str, ...]:
@@ -311,7 +334,7 @@ def attack_synthetic(
     Raises:
         RiskNotTolerated: An attack learns more than is tolerated, and the risk was not accepted.
     """
-    asked, domain, label = gate.asked, candidate.domain, candidate.label
+    domain = candidate.domain
     progress("reading people", 0, 1)
     kept = [column.name for column in domain.columns] if gate.earlier else []
     source, raw = read_people(
@@ -321,14 +344,29 @@ def attack_synthetic(
     twin = make_twin(source, candidate.make_table, chance)
     if twin is None:
         return GateResult(cautions=(TOO_FEW,))
+    return attack_candidate(candidate, twin, (source, raw), gate, chance, progress=progress)
+
+
+def attack_candidate(
+    candidate: CandidateRows,
+    twin: TwinTable,
+    known: tuple[CodedPeople, ArrowTable],
+    gate: Gate,
+    chance: Generator,
+    *,
+    progress: Progress,
+) -> GateResult:
+    """Attack rows and their twin; `known` are the source's rows as codes, and as they are."""
+    asked, columns, label = gate.asked, candidate.domain.columns, candidate.label
+    source, raw = known
     secrets = asked.with_role(model.ColumnRole.SENSITIVE)
     findings = attack_twin(
-        twin, domain.columns, label=label, sensitive=secrets, chance=chance, progress=progress
+        twin, columns, label=label, sensitive=secrets, chance=chance, progress=progress
     )
     progress("published rows", 0, 1)
     anew = candidate.draw_anew(min(len(candidate.codes), MOST_ROWS))
     findings.append(
-        attack_rows(candidate.codes, anew, source.rows, domain.columns, label=label, chance=chance)
+        attack_rows(candidate.codes, anew, source.rows, columns, label=label, chance=chance)
     )
     together = GateResult()
     if gate.earlier:
@@ -385,7 +423,7 @@ def read_people(
 
 
 def _attack_with_earlier(
-    candidate: SyntheticCandidate,
+    candidate: CandidateRows,
     twin: TwinTable,
     raw: ArrowTable,
     gate: Gate,

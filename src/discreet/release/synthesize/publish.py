@@ -17,7 +17,7 @@ from discreet.release.manifest import FORMAT, program_version, public_policy, wr
 from discreet.release.output.target import FileTarget, FolderTarget, Target
 from discreet.release.publication import stage_output
 from discreet.release.registry import PendingRelease, Registry, ReleaseSubject
-from discreet.release.synthesize.record import SyntheticRelease
+from discreet.release.synthesize.record import FamilyTable, SyntheticRelease, SyntheticTables
 from discreet.release.write import WrittenOutput
 from discreet.result import to_plain_data
 from discreet.sql import build
@@ -78,6 +78,57 @@ def synthetic_manifest(
             "attacks": list(release.attacks),
             "accepted_risk": accepted,
         },
+    }
+
+
+def family_manifest(
+    release: SyntheticTables,
+    policies: Sequence[model.TablePolicy],
+    *,
+    made: str,
+    accepted: str | None,
+) -> dict[str, Any]:
+    """Return the manifest of several tables: no number depends on the source but by the noisy model."""
+    event = {"mechanism": _MECHANISMS[release.method], "rho": release.rho}
+    price = {"epsilon": release.epsilon, "delta": release.delta}
+    public = Policy({policy.name: public_policy(policy) for policy in policies})
+    return {
+        "program": program_version(),
+        "format": FORMAT,
+        "made": made,
+        "policy": to_plain_data(policy_value(public)),
+        "release": {
+            "kind": "synthetic tables",
+            "output": release.output,
+            "method": release.method,
+            "total": release.total,
+            "tables": [
+                _describe_table(table, policy)
+                for table, policy in zip(release.tables, policies, strict=True)
+            ],
+            "promised": list(release.promised),
+            "not_promised": list(release.not_promised),
+            "privacy": {
+                **price,
+                "unit": release.unit,
+                "neighbors": "all tables, which differ in all rows of one unit, which are there or not",
+                "events": [{**event, **price}],
+                "public_inputs": _PUBLIC_INPUTS,
+            },
+            "accepted_risk": accepted,
+        },
+    }
+
+
+def _describe_table(table: FamilyTable, policy: model.TablePolicy) -> dict[str, Any]:
+    content, written = table.to_dict(), table.output
+    public = ("table", "id", "rows", "rows_per_unit", "columns", "marginals")
+    return {
+        **{name: content[name] for name in public},
+        "file": None if written is None else Path(written.place).name,
+        "sha256": None if written is None else written.sha256,
+        "left_out": list(policy.release.leave_out),
+        "attacks": list(table.attacks),
     }
 
 

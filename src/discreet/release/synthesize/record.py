@@ -13,6 +13,7 @@ from discreet.errors import Bug
 from discreet.result import Result
 
 if TYPE_CHECKING:
+    from discreet.release.synthesize.domain import TableDomain
     from discreet.release.synthesize.evaluate import Evaluation
     from discreet.release.synthesize.model_file import SavedModel
     from discreet.release.write import WrittenOutput
@@ -35,6 +36,19 @@ NOT_PROMISED = (
     ),
     "What is true of the population is no secret: the table is made to show it.",
     "Which rows are one unit's: each synthetic row is of a unit of its own.",
+)
+FAMILY_PROMISED = (
+    (
+        "Differential privacy: from all tables and this manifest one learns of any one unit, with all its rows "
+        "in all tables, at most what epsilon and delta allow, with any other knowledge, now and later."
+    ),
+    *PROMISED[1:3],
+    "Every row of a child table refers to one row of the parent table.",
+    "The number of parents is a noisy count, or was asked for; numbers of children are drawn from noisy counts.",
+)
+FAMILY_NOT_PROMISED = (
+    *NOT_PROMISED[:-1],
+    "Relations between several child rows of one parent, such as their order.",
 )
 
 
@@ -146,6 +160,60 @@ class SyntheticRelease(SyntheticSample):
 
 
 @dataclass(frozen=True)
+class FamilyTable(SyntheticSample):
+    """One of several synthetic tables: how its columns were made, and what attacks on it learned."""
+
+    _: KW_ONLY
+    table: str
+    rows_per_unit: int
+    columns: tuple[ColumnSynthesis, ...]
+    marginals: tuple[MeasuredMarginal, ...]
+    attacks: tuple[str, ...] = ()  # that the gate tries, whatever the data
+    findings: tuple[Finding, ...] = ()
+    accepted_risk: str | None = None
+    not_tried: tuple[str, ...] = ()
+    id: str | None = None
+
+
+@dataclass(frozen=True)
+class SyntheticTables(Result):
+    """Synthetic tables whose keys refer to each other: what they cost together, and each of them.
+
+    `tables` has the parent first. `total` is the noisy number of rows of the parent table. `findings` of
+    the tables are for the custodian, and are not in the manifest.
+    """
+
+    source: str
+    verdict: str
+    method: str
+    epsilon: float
+    delta: float
+    rho: float | None
+    unit: str
+    total: float
+    tables: tuple[FamilyTable, ...]
+    spent: Mapping[str, Any]
+    remaining: Mapping[str, Any]
+    cached: bool
+    cautions: tuple[str, ...] = ()
+    output: str | None = None
+    manifest: str | None = None
+    promised: tuple[str, ...] = FAMILY_PROMISED
+    not_promised: tuple[str, ...] = FAMILY_NOT_PROMISED
+    _manifest_content: Mapping[str, Any] | None = field(default=None, repr=False, compare=False)
+
+    @property
+    def frames(self) -> dict[str, Any]:
+        """The rows of each table, by its name."""
+        return {one.table: one.frame for one in self.tables}
+
+    @property
+    def manifest_content(self) -> Mapping[str, Any] | None:
+        """The manifest as plain data."""
+        return self._manifest_content
+
+
+@dataclass(frozen=True)
 class SynthesisExplanation(Result):
     """What a synthetic table would cost and how exact it would be; nothing was read and nothing spent."""
 
@@ -162,3 +230,23 @@ class SynthesisExplanation(Result):
     columns: tuple[ColumnSynthesis, ...]
     remaining: Mapping[str, Any]
     cautions: tuple[str, ...] = ()
+
+
+def describe_synthesis(
+    domain: TableDomain, errors: Mapping[int, float]
+) -> tuple[ColumnSynthesis, ...]:
+    """Return how each column is made; one that follows from others has no error of its own."""
+    coded = {
+        one.name: ColumnSynthesis(
+            one.name,
+            "synthesized" if place in errors else "derived by a rule",
+            one.size,
+            errors.get(place),
+        )
+        for place, one in enumerate(domain.columns)
+    }
+    made_up = {
+        one.name: ColumnSynthesis(one.name, f"made up ({one.form})", None, None)
+        for one in domain.surrogates
+    }
+    return tuple({**coded, **made_up}[name] for name in domain.order)

@@ -67,6 +67,14 @@ def require_method(method: str) -> str:
     raise WrongUsage(f"There is no method '{method}'.{did_you_mean(method, METHODS)}")
 
 
+def column_shapes(domain: TableDomain) -> tuple[ColumnShape, ...]:
+    """Return what the fit knows of each column."""
+    return tuple(
+        ColumnShape(column.size, column.is_ordered, column.levels, has_missing=True)
+        for column in domain.columns
+    )
+
+
 @dataclass(frozen=True)
 class SynthesisRequest:
     """A synthetic table that is asked for.
@@ -173,22 +181,29 @@ class SynthesisRequest:
             content["search_facts"] = list(self.search_facts)
         return json.dumps(content, sort_keys=True, ensure_ascii=True, separators=(",", ":"))
 
+    @property
+    def counts_amount(self) -> Fraction:
+        """What counts may cost: a rho, or an epsilon where the method is pure."""
+        return self._whole_amount - self.search_amount
+
     def make_budget(
-        self, *, sensitivity: int, one: int, noise: Noise | None = None
+        self,
+        *,
+        sensitivity: int,
+        one: int,
+        noise: Noise | None = None,
+        amount: Fraction | None = None,
     ) -> SynthesisBudget:
-        """Return what the looks at counts are paid from."""
+        """Return what the looks at counts are paid from: `amount`, by default all of it."""
         made = PureSynthesisBudget if self.method == "pure" else SynthesisBudget
-        amount = self._whole_amount - self.search_amount
-        return made(amount, sensitivity=sensitivity, one=one, noise=noise)
+        paid = self.counts_amount if amount is None else amount
+        return made(paid, sensitivity=sensitivity, one=one, noise=noise)
 
     def fit(self, counter: RowCounts, *, seed: int, noise: Noise | None = None) -> SyntheticModel:
         """Return the model of the rows that `counter` counts, for the price of the request."""
         return fit_model(
             counter,
-            [
-                ColumnShape(column.size, column.is_ordered, column.levels, has_missing=True)
-                for column in self.domain.columns
-            ],
+            column_shapes(self.domain),
             self.make_budget(sensitivity=counter.sensitivity, one=counter.one, noise=noise),
             target=None if self.target is None else self.domain.place(self.target),
             settings=self.settings,

@@ -1,0 +1,137 @@
+"""A request for the synthetic tables of a family, such as patients and visits, and what it gives."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from discreet.dp.noise import Noise
+from discreet.engines.engine import ArrowTable, Kind
+from discreet.errors import WrongUsage
+from discreet.release.synthesize.domain import TableDomain
+from discreet.release.synthesize.family import FamilyModel, FamilyRows, TableShape, fit_family
+from discreet.release.synthesize.request import RowCounts, SynthesisRequest, column_shapes
+from discreet.release.synthesize.spending import SynthesisBudget
+
+
+@dataclass(frozen=True)
+class FamilyChild:
+    """A child table: its name, its public domain, and how many rows of one parent count at most."""
+
+    name: str
+    domain: TableDomain
+    most: int
+
+
+@dataclass(frozen=True)
+class FamilyRequest:
+    """Synthetic tables of a family that are asked for together.
+
+    Attributes:
+        name: The parent table.
+        parent: Its domain, the method, and what all tables cost together.
+        children: The child tables.
+    """
+
+    name: str
+    parent: SynthesisRequest
+    children: tuple[FamilyChild, ...]
+
+    def __post_init__(self) -> None:
+        names = (self.name, *(one.name for one in self.children))
+        if not self.children or len(set(names)) < len(names):
+            raise WrongUsage("Name one or more child tables, each once, and not the parent itself.")
+        self._require_key(self.name, self.parent.domain)
+        for child in self.children:
+            self._require_key(child.name, child.domain)
+        for name, domain in zip(names, self.domains, strict=True):
+            if not domain.columns:
+                raise WrongUsage(
+                    f"No column of '{name}' is left to synthesize. Declare `values` or `bounds` of some."
+                )
+            for one in domain.surrogates:
+                is_key = one.is_unit and name != self.name
+                if one.references is not None and one.references[0] in names and not is_key:
+                    raise WrongUsage(
+                        f"'{one.name}' of '{name}' refers to '{one.references[0]}', and only the unit of a "
+                        "child table can refer to a table that is synthesized with it. Leave the column "
+                        f"out: `release: {{leave-out: [{one.name}]}}` in the policy of '{name}'."
+                    )
+
+    @staticmethod
+    def _require_key(name: str, domain: TableDomain) -> None:
+        keys = [one for one in domain.surrogates if one.is_unit]
+        if not keys:
+            raise WrongUsage(
+                f"The unit of '{name}' is left out or has no role in the policy, and the tables are joined "
+                "by it. List it with `role: identifier`, and do not leave it out."
+            )
+        if keys[0].kind is Kind.BOOLEAN:
+            raise WrongUsage(f"The unit of '{name}' is true or false, and cannot be a key.")
+
+    @property
+    def domains(self) -> tuple[TableDomain, ...]:
+        """The domain of each table, the parent's first."""
+        return (self.parent.domain, *(one.domain for one in self.children))
+
+    def key(self) -> str:
+        """Return one text for all that decides the model; equal requests are paid once."""
+        content = {
+            "synthesize_tables": 1,
+            "parent": [self.name, json.loads(self.parent.key())],
+            "children": [[one.name, one.domain.to_content(), one.most] for one in self.children],
+        }
+        return json.dumps(content, sort_keys=True, ensure_ascii=True, separators=(",", ":"))
+
+    def fit(
+        self, counters: Sequence[RowCounts], *, seed: int, noise: Noise | None = None
+    ) -> FamilyModel:
+        """Return the model of the rows that `counters` count, for the price of the request."""
+
+        def make_budget(amount: Any, counter: Any) -> SynthesisBudget:
+            return self.parent.make_budget(
+                sensitivity=counter.sensitivity, one=counter.one, noise=noise, amount=amount
+            )
+
+        shapes = [TableShape(column_shapes(one), one.rules) for one in self.domains]
+        return fit_family(
+            counters,
+            shapes[0],
+            [(shape, one.most) for shape, one in zip(shapes[1:], self.children, strict=True)],
+            self.parent.counts_amount,
+            make_budget,
+            settings=self.parent.settings,
+            chance=np.random.default_rng(seed),
+        )
+
+
+@dataclass(frozen=True)
+class SavedFamily:
+    """A family's model and the seed of its rows, as the ledger keeps both."""
+
+    model: FamilyModel = field(compare=False)
+    seed: int
+
+    def to_bytes(self) -> bytes:
+        """Return JSON in ASCII, the same for the same model."""
+        content = {"seed": self.seed, "model": self.model.to_content()}
+        return (json.dumps(content, allow_nan=False) + "\n").encode("ascii")
+
+    @staticmethod
+    def from_bytes(content: bytes) -> SavedFamily:
+        """Return what `to_bytes` wrote."""
+        found: Mapping[str, Any] = json.loads(content)
+        return SavedFamily(FamilyModel.from_content(found["model"]), int(found["seed"]))
+
+    def draw(
+        self, domains: Sequence[TableDomain], *, parents: int | None
+    ) -> tuple[FamilyRows, list[ArrowTable]]:
+        """Return the rows that belong to the seed, as codes and as tables; by default a noisy number."""
+        chance = np.random.default_rng(self.seed)
+        count = parents or max(1, round(self.model.parent.columns.total))
+        rows = self.model.sample(count, chance)
+        return rows, rows.decode(domains[0], domains[1:], chance)
