@@ -87,7 +87,7 @@ def synthesize_tables(  # noqa: PLR0913 -- the options of the command
     request on the same data gives the same tables, free.
 
     Args:
-        source: The parent table, or a database with all tables; the policy says where other tables are.
+        source: The parent table, or a PostgreSQL database with all tables; the policy says where others are.
         policy: A policy of all tables, or the path of its file.
         children: The names of the child tables.
         table: The name of the parent table; by default the one that the source is.
