@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import psycopg
@@ -28,16 +29,17 @@ tables:
 
 
 @pytest.fixture
-def stays(postgres_url: str, tmp_path: Path) -> str:
+def stays(postgres_url: str, tmp_path: Path) -> Iterator[str]:
     with psycopg.connect(postgres_url) as connection:
-        connection.execute("DROP TABLE IF EXISTS stays, made")
         connection.execute(
             "CREATE TABLE stays AS SELECT 'P' || n % 150 AS who, 20 + n % 50 AS age,"
             " (ARRAY['a', 'b', 'c'])[1 + n % 3] AS ward, (ARRAY['flu', 'gout'])[1 + n % 2] AS ill"
             " FROM generate_series(1, 400) AS n"
         )
     (tmp_path / "policy.yaml").write_text(POLICY)
-    return postgres_url
+    yield postgres_url
+    with psycopg.connect(postgres_url) as connection:
+        connection.execute("DROP TABLE IF EXISTS stays, synthetic_stays")
 
 
 def test_a_table_of_a_database_is_synthesized_into_it_and_charged_each_time(
@@ -51,10 +53,12 @@ def test_a_table_of_a_database_is_synthesized_into_it_and_charged_each_time(
         "method": "fast",
         "table": "stays",
     }
-    first = discreet.synthesize(f"{address}stays", output=f"{address}made", **options)
+    first = discreet.synthesize(f"{address}stays", output=f"{address}synthetic_stays", **options)
     again = discreet.synthesize(f"{address}stays", output=tmp_path / "again.csv", **options)
     with psycopg.connect(stays) as connection:
-        found = connection.execute("SELECT count(*), count(DISTINCT ward) FROM made").fetchone()
+        found = connection.execute(
+            "SELECT count(*), count(DISTINCT ward) FROM synthetic_stays"
+        ).fetchone()
     assert found is not None
     assert found[0] == first.rows
     assert found[1] <= 3
@@ -85,7 +89,6 @@ tables:
 
 def test_tables_of_a_database_are_synthesized_together(postgres_url: str, tmp_path: Path):
     with psycopg.connect(postgres_url) as connection:
-        connection.execute("DROP TABLE IF EXISTS guests, nights")
         connection.execute(
             "CREATE TABLE guests AS SELECT 'P' || n AS id, n % 10 AS age FROM generate_series(1, 150) AS n"
         )

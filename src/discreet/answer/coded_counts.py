@@ -253,7 +253,7 @@ def cover_marginals(
     at most `most_cells`; a marginal that is larger is counted alone.
 
     >>> cover_marginals([(0, 1), (0, 2), (1, 2), (3,)], [4, 4, 4, 99], most_cells=64)
-    [(0, 1, 2), (3,)]
+    [(3,), (0, 1, 2)]
     """
     left = dict.fromkeys(sorted(set(wanted), key=lambda some: -_count_cells(some, sizes)))
     blocks: list[Columns] = []
