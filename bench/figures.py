@@ -57,6 +57,7 @@ RECIPES = {
     "linkage-time": "bench.attack_linkage:measure_linkage",
     "synthetic-time": "bench.attack_synthetic:measure_synthetic",
     "synthesize": "bench.synthesize:measure_tables",
+    "synthesize-credit": "bench.synthesize_credit:measure_credit",
     "synthesize-counts": "bench.synthesize_counts:measure_counts",
     "serving": "bench.serve:measure_serving",
     "versions": "bench.versions:measure_versions",

@@ -78,7 +78,15 @@ class Scored:
     scores: dict[str, float]
 
 
-def fit_table(train: Any, sizes: list[int], ordered: list[bool], name: str, epsilon: str) -> Any:
+def fit_table(
+    train: Any,
+    sizes: list[int],
+    ordered: list[bool],
+    name: str,
+    epsilon: str,
+    *,
+    target: str = TARGET,
+) -> Any:
     """Return synthetic rows."""
     chance = np.random.default_rng()
     if name == "pure":
@@ -90,7 +98,7 @@ def fit_table(train: Any, sizes: list[int], ordered: list[bool], name: str, epsi
         ArrayCounter(train.to_numpy(), sizes),
         [ColumnShape(*one) for one in zip(sizes, ordered, strict=True)],
         allowance,
-        target=list(train.columns).index(TARGET),
+        target=list(train.columns).index(target),
         settings=SETTINGS[name],
         chance=chance,
     )

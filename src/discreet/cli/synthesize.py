@@ -35,14 +35,12 @@ noisy counts. Differential privacy bounds what it reveals of any one person.
 
 The policy declares which values are possible. Identifiers and free text get made-up values. The table
 is attacked before it is published; exit 3 if attacks learn more than is tolerated. The same request
-again is free, and so are more rows of a saved model. With --with, tables whose rows belong to the people
-of SOURCE are synthesized with it, and OUT is a folder.
+again is free, and so are more rows of a saved model. With --with, OUT is a folder of tables.
 """
 
 EXAMPLES = """\b
 Examples:
   discreet synthesize people.csv --policy policy.yaml --epsilon 1 --dry-run
-  discreet synthesize people.csv --policy policy.yaml --epsilon 1 -o synthetic.csv
   discreet synthesize people.csv --policy policy.yaml --epsilon 1 --target ill \\
       -o synthetic.parquet --model model.json --report report.html
   discreet synthesize patients.csv --policy policy.yaml --with visits -o tables

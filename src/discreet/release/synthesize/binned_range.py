@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import math
+import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
@@ -258,6 +259,10 @@ class BinnedRange:
             drawn = np.where(self._bins_of(drawn) == codes, drawn, other)
         spread = np.maximum(ends - starts, 1e-18)
         digits = np.maximum(self.digits, 2 - np.floor(np.log10(spread))).astype(np.int64)
+        if (
+            self.kind is Kind.DECIMAL and "(" in self.type_name
+        ):  # such a column holds no more of them
+            digits[:] = self.digits
         # Rounding may lead over an edge: then down, then up, then not at all.
         result = drawn
         for rounding in (np.ceil, np.floor, np.rint):
@@ -420,7 +425,7 @@ def _divide_range(
                 cuts = _lay_out_edges(points[place - 1], point, width, is_whole=is_whole)
             yield from _join_cuts(points[place - 1], point, cuts, width, is_whole=is_whole)
         low = int(point) if is_whole else float(point)
-        end = low + 1 if is_whole else math.nextafter(low, math.inf)
+        end = low + 1 if is_whole else _next_number(low)
         yield RangePart(low, end, 1 if is_whole else end - low)
 
 
@@ -451,9 +456,22 @@ def _join_cuts(
             if begin < until:
                 yield RangePart(begin, until, min(int(width), until - begin))
             continue
-        begin = math.nextafter(float(start), math.inf) if number == 0 else float(start)
+        begin = _next_number(float(start)) if number == 0 else float(start)
         if begin < float(end):
             yield RangePart(begin, float(end), min(float(width), float(end) - begin))
+
+
+def _next_number(number: float) -> float:
+    """Return the next larger number, but none so small that a processor may take it for 0.
+
+    >>> _next_number(0.0) == sys.float_info.min, _next_number(1.0)
+    (True, 1.0000000000000002)
+    """
+    return (
+        max(math.nextafter(number, math.inf), sys.float_info.min)
+        if number >= 0
+        else min(math.nextafter(number, math.inf), -sys.float_info.min)
+    )
 
 
 def _round_width(width: Decimal, *, is_whole: bool) -> Decimal:
