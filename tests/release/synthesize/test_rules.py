@@ -206,6 +206,6 @@ def test_a_saved_model_draws_the_same_rows_and_needs_its_version():
 def test_damaged_content_of_a_model_is_refused(key):
     rows = np.random.default_rng(6).integers(0, [3, 4], (50, 2))
     content = fit(rows, [3, 4], []).to_content()
-    for damage in ({}, [0], [{}], None):
+    for damage in ({}, [9], [{}], None):
         with pytest.raises(UnreadableSource):
             SyntheticModel.from_content({**content, key: damage})
