@@ -28,6 +28,14 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--soak", action="store_true", help="run what is marked `soak`, too")
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    """Keep all that tests spend and remember away from the state of the user who runs them."""
+    if not hasattr(config, "workerinput"):  # workers inherit the environment
+        folder = tempfile.TemporaryDirectory(prefix="discreet-state-")
+        os.environ["XDG_STATE_HOME"] = folder.name
+        config.add_cleanup(folder.cleanup)
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave out what is marked `soak`, or `soak("spark")` where it runs on Spark, unless it is wanted."""
     if config.getoption("--soak"):

@@ -99,7 +99,7 @@ def test_the_registry_is_for_its_owner_only(tmp_path: Path):
     for name in ("key", f"{made.id}.json"):
         assert stat.S_IMODE((folder / name).stat().st_mode) == 0o600
     folder.chmod(0o755)
-    with pytest.raises(RegistryFailed, match="Others can read"):
+    with pytest.raises(RegistryFailed, match="can read the folder"):
         publish(tmp_path / "b.csv", registry(folder))
 
 
@@ -168,6 +168,12 @@ def test_a_registry_stands_beside_policy_and_source_whatever_they_are_called(
     address = "postgresql://ann:secret@db/clinic?table=people"
     assert registry_folders(policy=None, source=address)[0].is_relative_to(tmp_path / "state")
     assert "secret" not in str(make_subject("t", policy=None, source=address))
+
+
+def test_folders_above_the_registry_are_private_too(tmp_path: Path):
+    publish(tmp_path / "one.csv", registry(tmp_path / "state" / "discreet" / "known"))
+    made = [tmp_path / "state", tmp_path / "state" / "discreet"]
+    assert [folder.stat().st_mode & 0o777 for folder in made] == [0o700, 0o700]
 
 
 def _publish_alone(folder: Path, number: int) -> None:

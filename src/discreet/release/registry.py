@@ -22,11 +22,11 @@ from pathlib import Path
 from typing import Any
 
 from discreet.engines.address import without_password
-from discreet.errors import OutputRefused, RegistryFailed
+from discreet.errors import DiscreetError, OutputRefused, RegistryFailed
 from discreet.policy import model
 from discreet.release.history import EarlierRelease
 from discreet.stores.state_folder import state_folder
-from discreet.writing import write_private_file
+from discreet.writing import make_private_folder, write_private_file
 
 NAME = "discreet-releases"
 _KEY, _ENDING = "key", ".json"
@@ -333,12 +333,10 @@ def _acquire_lock(folder: Path) -> int:
 
 def _make(folder: Path) -> None:
     try:
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        if folder.stat().st_mode & 0o077:
-            raise RegistryFailed(f"Others can read {folder}. Run: chmod 700 {folder}")
-    except OSError as error:
+        make_private_folder(folder)
+    except DiscreetError as error:
         raise RegistryFailed(
-            f"Releases cannot be remembered in {folder}: {error.strerror}. Nothing was published."
+            f"Nothing was published, because releases cannot be remembered. {error}"
         ) from None
 
 
