@@ -27,9 +27,9 @@ from bench.figures import FigureTable
 from bench.people import FOLDER
 from bench.release_process import CommandFailed, measure, peer
 from discreet.dp.accounting.conversion import rho_of_epsilon
+from discreet.dp.spending import PureSpending, ZcdpSpending
 from discreet.release.synthesize.resolutions import ColumnShape
 from discreet.release.synthesize.rounds import FAST, FULL, PURE, fit_model
-from discreet.release.synthesize.spending import PureSynthesisBudget, SynthesisBudget
 
 SHARED = Path(os.environ.get("DISCREET_SHARED", "../shared")).resolve()
 WORK = FOLDER / "synthesize"
@@ -90,10 +90,10 @@ def fit_table(
     """Return synthetic rows."""
     chance = np.random.default_rng()
     if name == "pure":
-        allowance = PureSynthesisBudget(Fraction(epsilon), sensitivity=1)
+        allowance = PureSpending(Fraction(epsilon), sensitivity=1)
     else:
         rho = rho_of_epsilon(Fraction(epsilon), delta=DELTA)
-        allowance = SynthesisBudget(rho, sensitivity=1)
+        allowance = ZcdpSpending(rho, sensitivity=1)
     model = fit_model(
         ArrayCounter(train.to_numpy(), sizes),
         [ColumnShape(*one) for one in zip(sizes, ordered, strict=True)],

@@ -127,8 +127,9 @@ def test_each_row_of_a_person_with_many_counts_for_less(engine, maps, unit):
     counter.close()
 
 
+@pytest.mark.parametrize("cuts", [[-600, 0, 150], [-96, -32, 32, 96]], ids=["uneven", "even"])
 @pytest.mark.parametrize("unit", ["row", "person"])
-def test_rows_are_counted_by_their_score(engine, unit):
+def test_rows_are_counted_by_their_score(engine, unit, cuts):
     visits = make_visits(300)
     counter = open_counter(hold({"visits": visits}, POLICY.format(unit=unit), engine=engine))
     weights = [np.array([-700, 0, 90]), np.array([5, 5, -60, 0, 1]), np.arange(200) * 3 - 200]
@@ -138,11 +139,12 @@ def test_rows_are_counted_by_their_score(engine, unit):
     factors = np.ones(300, np.int64)
     if unit == "person":
         factors = unit_factors(visits.column("person").to_pylist())
-    cuts = [-600, 0, 150]
-    expected = np.zeros((4, 5), np.int64)
-    buckets = np.searchsorted(cuts, scores, side="right")
-    np.add.at(expected, (buckets, visits.column("b").to_numpy()), factors)
-    np.testing.assert_array_equal(counter.count_scored(weights, cuts, 1), expected)
+    for changed in (0, 40):
+        weights[1] = weights[1] + changed
+        expected = np.zeros((len(cuts) + 1, 5), np.int64)
+        buckets = np.searchsorted(cuts, scores + changed, side="right")
+        np.add.at(expected, (buckets, visits.column("b").to_numpy()), factors)
+        np.testing.assert_array_equal(counter.count_scored(weights, cuts, [(1,)])[0], expected)
     counter.close()
 
 

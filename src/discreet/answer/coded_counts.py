@@ -63,6 +63,7 @@ class CodedCounter:
         self._engine = ScratchEngine(engine)
         self._relation: exp.Table | None = None
         self._coarse: tuple[tuple[bytes, ...], exp.Table] | None = None
+        self._weighed: dict[str, tuple[bytes, exp.Expr]] = {}
         self.has_counted = False
 
     @property
@@ -89,39 +90,52 @@ class CodedCounter:
         ]
 
     def count_scored(
-        self, weights: Sequence[NDArray[np.int64]], cuts: Sequence[int], column: int
-    ) -> Counts:
-        """Return the counts of rows by how many of `cuts` their score reaches, and by the code of a column.
+        self,
+        weights: Sequence[NDArray[np.int64]],
+        cuts: Sequence[int],
+        columns: Sequence[Columns],
+        maps: Sequence[Codes] | None = None,
+    ) -> list[Counts]:
+        """Return the counts of each of `columns` by how many of `cuts` a row's score reaches, the first axis.
 
-        A row's score is the sum of the weights of its codes. As in any marginal, each row counts once.
+        A row's score is the sum of the weights of its codes, or of the coarser ones that `maps` gives them. As
+        in any marginal, each row counts once.
         """
-        score = build.column(_SCORE)
-        bucket: exp.Expr = search_cases(
-            score,
-            [build.number(cut) for cut in cuts],
-            [build.number(n) for n in range(len(cuts) + 1)],
-        )
-        size, name = self._sizes[column], self._names[column]
+        bucket = find_bucket(build.column(_SCORE), cuts)
         terms = [
-            exp.cast(_coarse_code(build.column(one), codes), exp.DataType.Type.BIGINT)
-            for one, codes in zip(self._names, weights, strict=True)
+            self._weigh_code(name, codes)
+            for name, codes in zip(self._names, weights, strict=True)
+            if np.any(codes)
         ]
-        total = terms[0]
-        for term in terms[1:]:
-            total = exp.Add(this=total, expression=term)
+        total: exp.Expr = exp.cast(build.number(0), exp.DataType.Type.BIGINT)
+        for term in terms:
+            # In brackets, so that rendering has none to add: it would copy all terms so far for each term.
+            total = exp.Paren(this=exp.Add(this=total, expression=term))
+        used = sorted({one for some in columns for one in some})
         with self._lock:
-            wanted = [build.alias_as(total, _SCORE), build.column(name)]
+            relation, sizes = self._coarsen_rows(maps)
+            wanted = [build.alias_as(total, _SCORE), *(build.column(self._names[i]) for i in used)]
             if self.one > 1:
                 wanted.append(build.column(_FACTOR))
-            scored = build.subquery(build.select(*wanted, source=self.store_rows().copy()), _ROWS)
-            code = exp.cast(build.column(name), exp.DataType.Type.BIGINT)
-            packed = exp.Add(
-                this=exp.Mul(this=exp.Paren(this=bucket), expression=build.number(size)),
-                expression=code,
-            )
-            found = self._count_keys(scored, [packed], [(len(cuts) + 1, size)])
+            scored = build.subquery(build.select(*wanted, source=relation.copy()), _ROWS)
+            packed: list[exp.Expr] = []
+            for some in columns:
+                cells = math.prod(sizes[one] for one in some)
+                scaled = exp.Mul(this=exp.Paren(this=bucket.copy()), expression=build.number(cells))
+                code = exp.cast(self._pack_codes(some, sizes), exp.DataType.Type.BIGINT)
+                packed.append(exp.Add(this=scaled, expression=code) if some else bucket.copy())
+            shapes = [(len(cuts) + 1, *(sizes[one] for one in some)) for some in columns]
+            found = self._count_keys(scored, packed, shapes)
         self.has_counted = True
-        return found[0]
+        return found
+
+    def _weigh_code(self, name: str, weights: NDArray[np.int64]) -> exp.Expr:
+        """Return the weight of a column's code; the last ones are kept, as most stay for the next query."""
+        key = weights.tobytes()
+        if name not in self._weighed or self._weighed[name][0] != key:
+            found = look_up_code(build.column(name), weights)
+            self._weighed[name] = key, exp.cast(found, exp.DataType.Type.BIGINT)
+        return self._weighed[name][1]
 
     def close(self) -> None:
         """Drop the coded rows."""
@@ -161,7 +175,7 @@ class CodedCounter:
                 self._coarse = None
             wanted = [
                 build.alias_as(
-                    exp.cast(_coarse_code(build.column(name), codes), _integer_type(size)), name
+                    exp.cast(look_up_code(build.column(name), codes), _integer_type(size)), name
                 )
                 for name, codes, size in zip(self._names, maps, sizes, strict=True)
             ]
@@ -355,12 +369,40 @@ def _is_identity(codes: Codes) -> bool:
     return bool(np.array_equal(codes, np.arange(len(codes))))
 
 
-def _coarse_code(code: exp.Expr, codes: Codes) -> exp.Expr:
-    """Return the coarser code of `code`, by halving the runs of codes that have the same one."""
+def look_up_code(code: exp.Expr, codes: Codes) -> exp.Expr:
+    """Return what `codes` has for `code`, by halving the runs of codes that have the same one."""
     if _is_identity(codes):
         return code
     starts = [0, *(np.flatnonzero(np.diff(codes)) + 1).tolist()]
     return _search_run(code, starts, [int(codes[start]) for start in starts])
+
+
+def find_bucket(score: exp.Expr, cuts: Sequence[int]) -> exp.Expr:
+    """Return how many of ascending `cuts` a whole number reaches; a division where they are evenly spaced.
+
+    >>> find_bucket(build.column("s"), [8, 16, 24]).sql("duckdb")
+    'CASE WHEN "s" < 8 THEN 0 WHEN "s" >= 24 THEN 3 ELSE (("s" - 8) // 8) + 1 END'
+    """
+    widths = set(np.diff(cuts).tolist())
+    if len(widths) != 1:
+        starts = [build.number(cut) for cut in cuts]
+        return search_cases(score, starts, [build.number(n) for n in range(len(cuts) + 1)])
+    # Between the first cut and the last one, so that no engine divides a number below zero.
+    above = exp.Paren(this=exp.Sub(this=score.copy(), expression=build.number(cuts[0])))
+    within = exp.Paren(this=exp.IntDiv(this=above, expression=build.number(widths.pop())))
+    return exp.Case(
+        ifs=[
+            exp.If(
+                this=exp.LT(this=score.copy(), expression=build.number(cuts[0])),
+                true=build.number(0),
+            ),
+            exp.If(
+                this=exp.GTE(this=score.copy(), expression=build.number(cuts[-1])),
+                true=build.number(len(cuts)),
+            ),
+        ],
+        default=exp.Add(this=within, expression=build.number(1)),
+    )
 
 
 def _search_run(code: exp.Expr, starts: list[int], values: list[int]) -> exp.Expr:

@@ -26,6 +26,7 @@ from discreet.api.declarations import DECLARATIONS, declare_columns
 from discreet.api.publication import choose_manifest_path, current_time, open_registry
 from discreet.api.sample import require_drawable
 from discreet.api.synthesis_evaluation import evaluate_model, require_evaluation
+from discreet.domain.declared import FoundDomain
 from discreet.dp.accounting.exact import ExactNumber, to_fraction
 from discreet.errors import RiskNotTolerated, UnknownColumn, WrongUsage, did_you_mean
 from discreet.formatting import join_names
@@ -36,7 +37,7 @@ from discreet.progress import Progress, follow_phases
 from discreet.release.gate import Gate, GateResult
 from discreet.release.output.target import Target
 from discreet.release.registry import Registry, registry_of_table
-from discreet.release.synthesize.domain import FoundDomain, table_domain, undeclared_columns
+from discreet.release.synthesize.domain import table_domain, undeclared_columns
 from discreet.release.synthesize.gate import (
     Codes,
     RowCounter,

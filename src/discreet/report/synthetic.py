@@ -23,7 +23,7 @@ from discreet.report.page import Figure, PageTable, render_page
 from discreet.writing import write_atomically
 
 if TYPE_CHECKING:
-    from discreet.release.synthesize.coded_column import CodedColumn
+    from discreet.domain.coded_column import CodedColumn
 
 MOST_BARS = 10
 MISSING = "missing"

@@ -15,6 +15,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlglot import exp
 
+from discreet.domain.declared import FoundDomain
+from discreet.domain.listed_values import ListedValues
 from discreet.engines.duckdb import DuckDB
 from discreet.engines.engine import Column, Engine, Kind
 from discreet.errors import UndeclaredDomain
@@ -22,12 +24,10 @@ from discreet.policy import parse_policy
 from discreet.registry import ENGINES
 from discreet.release.synthesize.domain import (
     CodedColumn,
-    FoundDomain,
     TableDomain,
     table_domain,
     undeclared_columns,
 )
-from discreet.release.synthesize.listed_values import ListedValues
 from discreet.sql import build
 
 BITS = 2**63

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from sklearn.metrics import roc_auc_score
 
+from discreet.domain.binned_range import bin_whole_numbers
+from discreet.domain.coded_column import CodedColumn
+from discreet.domain.listed_values import ListedValues
 from discreet.engines.engine import Kind
-from discreet.release.synthesize.binned_range import bin_whole_numbers
-from discreet.release.synthesize.coded_column import CodedColumn
 from discreet.release.synthesize.evaluate import judge_scores, read_evaluation, train_scores
-from discreet.release.synthesize.listed_values import ListedValues
 
 COLUMNS = (
     CodedColumn("age", Kind.INTEGER, bin_whole_numbers(0, 99)),
@@ -29,12 +29,13 @@ class ArrayScores:
     def __init__(self, rows):
         self.rows = rows
 
-    def count_scored(self, weights, cuts, column):
+    def count_scored(self, weights, cuts, columns):
+        [(column,)] = columns
         scores = sum(one[self.rows[:, place]] for place, one in enumerate(weights))
         counts = np.zeros((len(cuts) + 1, len(weights[column])), np.int64)
         buckets = np.searchsorted(cuts, scores, side="right")
         np.add.at(counts, (buckets, self.rows[:, column]), 1)
-        return counts
+        return [counts]
 
 
 def make_rows(count, seed):
@@ -87,6 +88,6 @@ def test_no_row_and_no_count_give_figures_that_say_nothing():
 def test_one_unit_changes_the_counts_by_its_rows():
     rows = make_rows(500, 4)
     model = train_scores(rows, COLUMNS, 3)
-    before = ArrayScores(rows).count_scored(model.weights, model.cuts, 3)
-    after = ArrayScores(rows[1:]).count_scored(model.weights, model.cuts, 3)
+    before = ArrayScores(rows).count_scored(model.weights, model.cuts, [(3,)])[0]
+    after = ArrayScores(rows[1:]).count_scored(model.weights, model.cuts, [(3,)])[0]
     assert abs(before - after).sum() == 1

@@ -15,6 +15,7 @@ from tests.release.synthesize.test_replay_engines import ReplayedCosts
 
 from discreet.answer.coded_counts import CodedCounter
 from discreet.answer.table_family import find_family
+from discreet.dp.spending import ZcdpSpending
 from discreet.engines.engine import Column, Kind
 from discreet.policy.load import parse_policy
 from discreet.release.synthesize.domain import table_domain
@@ -22,7 +23,6 @@ from discreet.release.synthesize.family import FamilyModel, TableShape, fit_fami
 from discreet.release.synthesize.resolutions import ColumnShape
 from discreet.release.synthesize.rounds import FAST
 from discreet.release.synthesize.rules import ImpossibleRule
-from discreet.release.synthesize.spending import SynthesisBudget
 from discreet.sql import build
 
 if TYPE_CHECKING:
@@ -107,8 +107,8 @@ def _coded(table: str, name: str, size: int) -> Any:
     return build.column(name, of=table), code, size
 
 
-def plain_budget(amount: Fraction, counter: CodedCounter) -> SynthesisBudget:
-    return SynthesisBudget(amount, sensitivity=counter.sensitivity, one=counter.one)
+def plain_budget(amount: Fraction, counter: CodedCounter) -> ZcdpSpending:
+    return ZcdpSpending(amount, sensitivity=counter.sensitivity, one=counter.one)
 
 
 @pytest.fixture(scope="module")

@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 
+from discreet.dp.spending import ZcdpSpending, divide_budget
 from discreet.errors import InvalidBudget
 from discreet.release.synthesize.fit import WEIGHT, NoisyMarginal, fit_maximum_entropy, sum_coarse
 from discreet.release.synthesize.junction_tree import build_tree, pairs_of, triangulate
@@ -21,7 +22,6 @@ from discreet.release.synthesize.resolutions import (
     project_on_simplex,
 )
 from discreet.release.synthesize.sample import draw_systematically, sample_rows
-from discreet.release.synthesize.spending import SynthesisBudget, divide_budget
 
 
 def brute_force(sizes, marginals, total, impossible):
@@ -184,7 +184,7 @@ def test_a_missing_value_of_an_ordered_column_stays_apart():
 
 
 def test_rows_that_count_in_parts_give_numbers_of_rows():
-    allowance = SynthesisBudget(Fraction(10**6), sensitivity=8, one=8)
+    allowance = ZcdpSpending(Fraction(10**6), sensitivity=8, one=8)
     assert allowance.measure([80, 8], Fraction(10**6)).tolist() == pytest.approx([10, 1], abs=0.1)
     assert allowance.scale(Fraction(1, 2)) == 1
 
@@ -196,7 +196,7 @@ def test_counts_are_coarsened_along_each_axis():
 
 
 def test_an_allowance_is_never_overdrawn():
-    allowance = SynthesisBudget(Fraction(1, 10), sensitivity=1)
+    allowance = ZcdpSpending(Fraction(1, 10), sensitivity=1)
     allowance.measure([1, 2, 3], Fraction(1, 20))
     with pytest.raises(InvalidBudget):
         allowance.measure([1], Fraction(3, 50))

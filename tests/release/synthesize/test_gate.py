@@ -9,10 +9,12 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from discreet.domain.binned_range import bin_whole_numbers
+from discreet.domain.coded_column import CodedColumn
+from discreet.domain.listed_values import ListedValues
 from discreet.dp.accounting import rho_of_epsilon
+from discreet.dp.spending import ZcdpSpending
 from discreet.engines.engine import Kind
-from discreet.release.synthesize.binned_range import bin_whole_numbers
-from discreet.release.synthesize.coded_column import CodedColumn
 from discreet.release.synthesize.gate import (
     TOLERANCE,
     CodedPeople,
@@ -23,10 +25,8 @@ from discreet.release.synthesize.gate import (
     limit_rows,
     make_twin,
 )
-from discreet.release.synthesize.listed_values import ListedValues
 from discreet.release.synthesize.resolutions import ColumnShape
 from discreet.release.synthesize.rounds import FAST, fit_model
-from discreet.release.synthesize.spending import SynthesisBudget
 
 SIZES, ORDERED = (40, 3, 12, 30), (True, False, False, True)
 
@@ -65,7 +65,7 @@ def make_private(epsilon: str):
         model = fit_model(
             RowCounter(rows, SIZES),
             [ColumnShape(size, ordered) for size, ordered in zip(SIZES, ORDERED, strict=True)],
-            SynthesisBudget(rho, sensitivity=1),
+            ZcdpSpending(rho, sensitivity=1),
             target=None,
             settings=FAST,
             chance=np.random.default_rng(2),

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from discreet.dp.spending import ZcdpSpending
 from discreet.engines.engine import Column, Kind
 from discreet.errors import SourceNotFound, UnreadableSource, WrongUsage
 from discreet.policy import parse_policy
@@ -19,7 +20,6 @@ from discreet.release.synthesize.domain import table_domain
 from discreet.release.synthesize.model_file import SavedModel, read_model
 from discreet.release.synthesize.resolutions import ColumnShape
 from discreet.release.synthesize.rounds import FAST, fit_model
-from discreet.release.synthesize.spending import SynthesisBudget
 
 POLICY = """
 tables:
@@ -76,7 +76,7 @@ def saved() -> SavedModel:
             ColumnShape(one.size, one.is_ordered, one.levels, has_missing=True)
             for one in domain.columns
         ],
-        SynthesisBudget(Fraction(10**6), sensitivity=1),  # practically without noise
+        ZcdpSpending(Fraction(10**6), sensitivity=1),  # practically without noise
         target=None,
         settings=FAST,
         chance=np.random.default_rng(1),

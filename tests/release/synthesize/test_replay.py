@@ -13,9 +13,9 @@ from bench.synthesize import ArrayCounter
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from discreet.dp.spending import PureSpending, ZcdpSpending
 from discreet.release.synthesize.resolutions import ColumnShape
 from discreet.release.synthesize.rounds import FAST, FULL, PURE, fit_model
-from discreet.release.synthesize.spending import PureSynthesisBudget, SynthesisBudget
 
 SIZES = [4, 5, 9, 2]
 ORDERED = [False, False, True, False]
@@ -23,7 +23,7 @@ RHO = Fraction(1, 2)
 EPSILON = Fraction(2)
 
 
-class RecordedBudget(SynthesisBudget):
+class RecordedBudget(ZcdpSpending):
     """Keeps what was counted, chosen and released."""
 
     def __init__(self, amount):
@@ -41,7 +41,7 @@ class RecordedBudget(SynthesisBudget):
         return place
 
 
-class ReplayedBudget(SynthesisBudget):
+class ReplayedBudget(ZcdpSpending):
     """Returns what was released before, and adds up what the difference costs in rho."""
 
     def __init__(self, amount, released):
@@ -68,11 +68,11 @@ class ReplayedBudget(SynthesisBudget):
         return place
 
 
-class RecordedPureBudget(PureSynthesisBudget, RecordedBudget):
+class RecordedPureBudget(PureSpending, RecordedBudget):
     """Keeps what was counted, chosen and released, without delta."""
 
 
-class ReplayedPureBudget(PureSynthesisBudget):
+class ReplayedPureBudget(PureSpending):
     """Returns what was released before, and adds up how much more likely it was there than here."""
 
     def __init__(self, epsilon, released):
@@ -191,7 +191,7 @@ def test_rows_lie_in_the_domain_whatever_the_table_and_the_budget(
     shapes, count, amount, method, has_target
 ):
     sizes = [one.size for one in shapes]
-    budget = PureSynthesisBudget if method is PURE else SynthesisBudget
+    budget = PureSpending if method is PURE else ZcdpSpending
     model = fit_model(
         ArrayCounter(np.random.default_rng(count).integers(0, sizes, (count, len(sizes))), sizes),
         shapes,
@@ -208,7 +208,7 @@ def test_rows_lie_in_the_domain_whatever_the_table_and_the_budget(
 
 def test_a_model_that_says_little_is_fitted_when_nothing_is_worth_its_noise():
     rows = make_rows(30)
-    model = run(rows, SynthesisBudget(Fraction(1, 10_000), sensitivity=1), FULL)
+    model = run(rows, ZcdpSpending(Fraction(1, 10_000), sensitivity=1), FULL)
     drawn = model.sample(50, np.random.default_rng(1))
     assert drawn.shape == (50, 4)
     assert (drawn >= 0).all()

@@ -14,10 +14,10 @@ from tests.answer.curators import hold
 
 from discreet.answer.coded_counts import CodedCounter
 from discreet.answer.sources import scan_table
+from discreet.dp.spending import ZcdpSpending
 from discreet.engines.duckdb import DuckDB
 from discreet.release.synthesize.resolutions import ColumnShape
 from discreet.release.synthesize.rounds import FAST, FULL, fit_model
-from discreet.release.synthesize.spending import SynthesisBudget
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -39,7 +39,7 @@ NEIGHBORS = {"typical": ((0, 0, 0), 1), "rarest": ((3, 8, 0), 1), "extreme": ((3
 DAY = dt.date(2024, 1, 10)
 
 
-class ReplayedCosts(SynthesisBudget):
+class ReplayedCosts(ZcdpSpending):
     """Returns what was released before, and adds up what the difference costs; records where nothing was."""
 
     def __init__(

@@ -12,6 +12,7 @@ from bench.synthesize import ArrayCounter
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from discreet.dp.spending import PureSpending, ZcdpSpending
 from discreet.errors import InvalidPolicy, UnreadableSource
 from discreet.release.synthesize.model import SyntheticModel
 from discreet.release.synthesize.resolutions import ColumnShape
@@ -24,14 +25,13 @@ from discreet.release.synthesize.rules import (
     find_possible_row,
     resolve_rules,
 )
-from discreet.release.synthesize.spending import PureSynthesisBudget, SynthesisBudget
 
 
 def fit(rows, sizes, rules, *, rho=Fraction(1, 2), target=None, ordered=True):
     return fit_model(
         ArrayCounter(np.asarray(rows), list(sizes)),
         [ColumnShape(size, ordered) for size in sizes],
-        SynthesisBudget(rho, sensitivity=1),
+        ZcdpSpending(rho, sensitivity=1),
         target=target,
         settings=FAST,
         chance=np.random.default_rng(5),
@@ -151,7 +151,7 @@ def test_rules_without_epsilon_and_delta_hold_too():
     model = fit_model(
         ArrayCounter(rows, [20, 20]),
         [ColumnShape(20, is_ordered=True)] * 2,
-        PureSynthesisBudget(Fraction(1), sensitivity=1),
+        PureSpending(Fraction(1), sensitivity=1),
         target=None,
         settings=PURE,
         chance=np.random.default_rng(1),
@@ -168,7 +168,7 @@ def test_contradictory_rules_are_refused_before_anything_is_counted():
         fit_model(
             None,
             [ColumnShape(3, is_ordered=True)] * 2,
-            SynthesisBudget(Fraction(1), sensitivity=1),
+            ZcdpSpending(Fraction(1), sensitivity=1),
             target=None,
             settings=FAST,
             chance=np.random.default_rng(1),

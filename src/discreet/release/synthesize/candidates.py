@@ -11,6 +11,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.dp.spending import ZcdpSpending
 from discreet.release.synthesize.fit import sum_coarse
 from discreet.release.synthesize.junction_tree import (
     Columns,
@@ -19,7 +20,6 @@ from discreet.release.synthesize.junction_tree import (
     triangulate,
 )
 from discreet.release.synthesize.resolutions import Resolutions
-from discreet.release.synthesize.spending import SynthesisBudget
 
 # The mean of |x| of a standard Gaussian x, rounded: what noise adds to a cell.
 MEAN_ERROR = 0.8
@@ -97,7 +97,7 @@ def list_target_pairs(
 def pick_candidates(
     candidates: Sequence[Candidate],
     gains: Sequence[int],
-    allowance: SynthesisBudget,
+    allowance: ZcdpSpending,
     *,
     price: Fraction,
     picks: int,

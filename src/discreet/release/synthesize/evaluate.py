@@ -16,14 +16,14 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.dp.spending import PureSpending
 from discreet.formatting import format_percent
 from discreet.release.synthesize.fit import minimize_smooth
 from discreet.release.synthesize.junction_tree import Floats
-from discreet.release.synthesize.spending import PureSynthesisBudget
 from discreet.result import Result
 
 if TYPE_CHECKING:
-    from discreet.release.synthesize.coded_column import CodedColumn
+    from discreet.domain.coded_column import CodedColumn
 
 Rows = NDArray[np.int32]
 MOST_ROWS = 50_000  # that a model learns from
@@ -47,9 +47,12 @@ class ScoredRows(Protocol):
         ...
 
     def count_scored(
-        self, weights: Sequence[NDArray[np.int64]], cuts: Sequence[int], column: int
-    ) -> NDArray[np.int64]:
-        """Return the counts of rows by how many of `cuts` their score reaches, and by the code of a column."""
+        self,
+        weights: Sequence[NDArray[np.int64]],
+        cuts: Sequence[int],
+        columns: Sequence[tuple[int, ...]],
+    ) -> list[NDArray[np.int64]]:
+        """Return the counts of each of `columns` by how many of `cuts` a row's score reaches."""
         ...
 
 
@@ -135,8 +138,8 @@ def judge_scores(
     Guarantee: epsilon-DP for a unit that changes the counts by at most the counter's sensitivity: only counts
     with Laplace noise are used.
     """
-    budget = PureSynthesisBudget(epsilon, sensitivity=counter.sensitivity, one=counter.one)
-    exact = counter.count_scored(model.weights, model.cuts, model.target)
+    budget = PureSpending(epsilon, sensitivity=counter.sensitivity, one=counter.one)
+    exact = counter.count_scored(model.weights, model.cuts, [(model.target,)])[0]
     noisy = budget.measure(exact.ravel(), epsilon).reshape(exact.shape)
     return read_evaluation(
         model, noisy, target=target, scale=budget.scale(epsilon), epsilon=float(epsilon)

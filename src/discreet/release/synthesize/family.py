@@ -11,19 +11,19 @@ import numpy as np
 from numpy.random import Generator as Chance
 from numpy.typing import NDArray
 
+from discreet.dp.spending import ZcdpSpending, divide_budget
 from discreet.engines.engine import ArrowTable
 from discreet.release.synthesize.domain import TableDomain
 from discreet.release.synthesize.model import SyntheticModel
 from discreet.release.synthesize.resolutions import ColumnShape
 from discreet.release.synthesize.rounds import Counter, FitSettings, fit_model
 from discreet.release.synthesize.rules import Rows, Rule, shift_rule
-from discreet.release.synthesize.spending import SynthesisBudget, divide_budget
 
 
 class BudgetMaker(Protocol):
     """Makes the budget of one table's counts, of a part of the whole amount."""
 
-    def __call__(self, amount: Fraction, counter: Any) -> SynthesisBudget:
+    def __call__(self, amount: Fraction, counter: Any) -> ZcdpSpending:
         """Return what the looks of `counter` are paid from."""
         ...
 

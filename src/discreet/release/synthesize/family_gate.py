@@ -16,11 +16,11 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 from sqlglot import exp
 
+from discreet.domain.coded_column import CodedColumn
 from discreet.engines.engine import ArrowTable, Column, Engine, Kind, Table
 from discreet.policy.model import ColumnPolicy, ColumnRole, TablePolicy
 from discreet.progress import Progress
 from discreet.release.gate import Gate, GateResult
-from discreet.release.synthesize.coded_column import CodedColumn
 from discreet.release.synthesize.domain import TableDomain, table_domain
 from discreet.release.synthesize.family import FamilyModel, FamilyRows
 from discreet.release.synthesize.family_request import FamilyRequest

@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 
 from discreet.dp.noise import Noise
+from discreet.dp.spending import ZcdpSpending
 from discreet.engines.engine import ArrowTable, Kind
 from discreet.errors import WrongUsage
 from discreet.release.synthesize.domain import TableDomain
 from discreet.release.synthesize.family import FamilyModel, FamilyRows, TableShape, fit_family
 from discreet.release.synthesize.request import RowCounts, SynthesisRequest, column_shapes
-from discreet.release.synthesize.spending import SynthesisBudget
 
 
 @dataclass(frozen=True)
@@ -92,7 +92,7 @@ class FamilyRequest:
     ) -> FamilyModel:
         """Return the model of the rows that `counters` count, for the price of the request."""
 
-        def make_budget(amount: Any, counter: Any) -> SynthesisBudget:
+        def make_budget(amount: Any, counter: Any) -> ZcdpSpending:
             return self.parent.make_budget(
                 sensitivity=counter.sensitivity, one=counter.one, noise=noise, amount=amount
             )

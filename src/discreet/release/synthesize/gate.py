@@ -32,6 +32,7 @@ from discreet.attacks.synthetic.linkability import link_column_sets
 from discreet.attacks.synthetic.membership import find_members
 from discreet.attacks.synthetic.singling_out import single_out
 from discreet.attacks.synthetic.trial import Feature, Records, SyntheticTrial
+from discreet.domain.coded_column import CodedColumn
 from discreet.engines.engine import ArrowTable, Engine, Table
 from discreet.engines.scratch import ScratchEngine
 from discreet.formatting import format_percent
@@ -47,7 +48,6 @@ from discreet.release.gate import (
     known_from_earlier,
     read_earlier,
 )
-from discreet.release.synthesize.coded_column import CodedColumn
 from discreet.release.synthesize.domain import TableDomain
 from discreet.sql import build
 

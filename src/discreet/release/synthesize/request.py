@@ -10,19 +10,20 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from discreet.domain.declared import Need
 from discreet.dp.accounting import rho_of_epsilon
 from discreet.dp.budget import Price
 from discreet.dp.noise import Noise
+from discreet.dp.spending import (
+    PureSpending,
+    ZcdpSpending,
+    divide_budget,
+)
 from discreet.errors import InvalidBudget, UnknownColumn, WrongUsage, did_you_mean
-from discreet.release.synthesize.domain import Need, TableDomain
+from discreet.release.synthesize.domain import TableDomain
 from discreet.release.synthesize.model import SyntheticModel
 from discreet.release.synthesize.resolutions import ColumnShape
 from discreet.release.synthesize.rounds import FAST, FULL, PURE, Counter, FitSettings, fit_model
-from discreet.release.synthesize.spending import (
-    PureSynthesisBudget,
-    SynthesisBudget,
-    divide_budget,
-)
 
 METHODS: dict[str, FitSettings] = {"full": FULL, "fast": FAST, "pure": PURE}
 DEFAULT_DELTA = "1e-9"
@@ -193,9 +194,9 @@ class SynthesisRequest:
         one: int,
         noise: Noise | None = None,
         amount: Fraction | None = None,
-    ) -> SynthesisBudget:
+    ) -> ZcdpSpending:
         """Return what the looks at counts are paid from: `amount`, by default all of it."""
-        made = PureSynthesisBudget if self.method == "pure" else SynthesisBudget
+        made = PureSpending if self.method == "pure" else ZcdpSpending
         paid = self.counts_amount if amount is None else amount
         return made(paid, sensitivity=sensitivity, one=one, noise=noise)
 

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
+from discreet.dp.spending import ZcdpSpending, divide_budget
 from discreet.release.synthesize.candidates import (
     MEAN_ERROR,
     Candidate,
@@ -34,7 +35,6 @@ from discreet.release.synthesize.resolutions import (
     project_on_simplex,
 )
 from discreet.release.synthesize.rules import Cells, Rows, Rule, RuleSystem, resolve_rules
-from discreet.release.synthesize.spending import SynthesisBudget, divide_budget
 
 Counts = NDArray[np.int64]
 
@@ -98,7 +98,7 @@ class Counter(Protocol):
 def fit_model(
     counter: Counter,
     shapes: Sequence[ColumnShape],
-    allowance: SynthesisBudget,
+    allowance: ZcdpSpending,
     *,
     target: int | None,
     settings: FitSettings,
@@ -176,7 +176,7 @@ class _Look:
     scales: tuple[float, ...]
 
 
-def _look_at_columns(exact: Sequence[Counts], allowance: SynthesisBudget, price: Fraction) -> _Look:
+def _look_at_columns(exact: Sequence[Counts], allowance: ZcdpSpending, price: Fraction) -> _Look:
     shares = divide_budget(price, [one.size**allowance.power for one in exact])
     counts = [allowance.measure(one, share) for one, share in zip(exact, shares, strict=True)]
     return _Look(tuple(counts), tuple(allowance.scale(share) for share in shares))
@@ -213,7 +213,7 @@ class _Rounds:
 
     counter: Counter
     columns: FittedColumns
-    allowance: SynthesisBudget
+    allowance: ZcdpSpending
     target: int | None
     settings: FitSettings
     chance: Generator

@@ -17,6 +17,8 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from discreet.arrow import ArrowArray, pc
+from discreet.domain.coded_column import CodedColumn
+from discreet.domain.listed_values import ListedValues, number_of, read_declared_value
 from discreet.engines.engine import Kind
 from discreet.errors import InvalidPolicy
 from discreet.policy.rules import (
@@ -29,8 +31,6 @@ from discreet.policy.rules import (
     rule_value,
 )
 from discreet.policy.rules_schema import read_condition
-from discreet.release.synthesize.coded_column import CodedColumn
-from discreet.release.synthesize.listed_values import ListedValues, number_of, read_declared_value
 from discreet.release.synthesize.rules import DependencyRule, ImpossibleRule, OrderRule, Rule
 
 Values = dict[str, ArrowArray]

@@ -1,9 +1,10 @@
-"""What a synthesis spends: every look at the data is priced before it is taken."""
+"""What a mechanism of several steps spends: every look at the data is priced before it is taken."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
@@ -19,16 +20,33 @@ from discreet.errors import InvalidBudget
 _GRAIN = 2**48
 
 
-class SynthesisBudget:
+@dataclass(frozen=True)
+class RowChange:
+    """How much one row that counts once changes a vector of whole numbers.
+
+    Attributes:
+        l1: The most that the absolute changes add up to.
+        squared_l2: The most that their squares add up to.
+    """
+
+    l1: int = 1
+    squared_l2: int = 1
+
+
+ONE_CELL = RowChange()  # a row is in one cell of a marginal
+
+
+class ZcdpSpending:
     """An amount of rho that noisy looks at counts are paid from, one after the other.
 
-    Guarantee: what was returned is rho-zCDP in all, with `amount` as rho, for a unit that changes every
-    vector of counts by at most `sensitivity` in the L2 norm and every gain of a choice by at most as much,
-    where later vectors and gains may depend on earlier results (Bun & Steinke 2016, Lemma 2.3).
+    Guarantee: what was returned is rho-zCDP in all, with `amount` as rho, for a unit whose rows count at most
+    `sensitivity` in all, if one row changes a vector by at most the `change` it is measured with, and a gain
+    by at most the `change` of the choice. Later vectors and gains may depend on earlier results
+    (Bun & Steinke 2016, Lemma 2.3).
 
     Args:
         amount: What may be spent.
-        sensitivity: What one unit changes, in counted units.
+        sensitivity: How much the rows of one unit count in all, in counted units.
         noise: Where noise comes from; only tests say so.
         one: How many counted units a whole row has, where rows are weighted in whole numbers.
 
@@ -37,7 +55,7 @@ class SynthesisBudget:
             to this power, which makes the sum of all standard errors least.
 
     >>> from fractions import Fraction
-    >>> allowance = SynthesisBudget(Fraction(1, 2), sensitivity=1)
+    >>> allowance = ZcdpSpending(Fraction(1, 2), sensitivity=1)
     >>> len(allowance.measure([3, 4], Fraction(1, 4)))
     2
     >>> allowance.left
@@ -58,50 +76,60 @@ class SynthesisBudget:
         """What can still be spent."""
         return self._amount - self._spent
 
-    def scale(self, price: Fraction) -> float:
+    def scale(self, price: Fraction, *, change: RowChange = ONE_CELL) -> float:
         """Return the standard error, in rows, of a count that costs `price`."""
-        return math.sqrt(self._sensitivity**2 / (2 * price)) / self.one
+        return math.sqrt(self._sensitivity**2 * change.squared_l2 / (2 * price)) / self.one
 
-    def measure(self, counts: Sequence[int] | NDArray[Any], price: Fraction) -> NDArray[np.float64]:
+    def measure(
+        self,
+        counts: Sequence[int] | NDArray[Any],
+        price: Fraction,
+        *,
+        change: RowChange = ONE_CELL,
+    ) -> NDArray[np.float64]:
         """Return counts, as numbers of rows, with noise that costs `price`.
 
         Args:
-            counts: Whole numbers of counted units.
+            counts: Whole numbers of counted units: a marginal, or any sum over rows.
             price: The price, as a part of the amount.
+            change: How much a row changes them.
 
         Raises:
             InvalidBudget: Less is left.
         """
         self._require(price)
-        noisy = self._add_noise(counts, price)
+        noisy = self._add_noise(counts, price, change)
         self._spent += price
         return np.asarray(noisy, float) / self.one
 
-    def choose(self, gains: Sequence[int], price: Fraction) -> int:
+    def choose(self, gains: Sequence[int], price: Fraction, *, change: int = 1) -> int:
         """Return the place of a high gain, chosen for `price`.
 
         Args:
             gains: Whole numbers of counted units.
             price: The price, as a part of the amount.
+            change: How much a row changes a gain.
 
         Raises:
             InvalidBudget: Less is left.
         """
         self._require(price)
-        place = self._choose_place(gains, price)
+        place = self._choose_place(gains, price, change)
         self._spent += price
         return place
 
-    def _choose_place(self, gains: Sequence[int], price: Fraction) -> int:
+    def _choose_place(self, gains: Sequence[int], price: Fraction, change: int) -> int:
         """Return a place by the exponential mechanism, which costs epsilon²/8 of rho (Dong, Durfee & Rogers 2020)."""
         epsilon = Fraction(math.isqrt(int(8 * price * _GRAIN**2)), _GRAIN)
         place, _ = exponential_mechanism(
-            gains, epsilon=epsilon, sensitivity=self._sensitivity, noise=self._noise
+            gains, epsilon=epsilon, sensitivity=self._sensitivity * change, noise=self._noise
         )
         return place
 
-    def _add_noise(self, counts: Sequence[int] | NDArray[Any], price: Fraction) -> NDArray[Any]:
-        squared = Fraction(self._sensitivity**2)
+    def _add_noise(
+        self, counts: Sequence[int] | NDArray[Any], price: Fraction, change: RowChange
+    ) -> NDArray[Any]:
+        squared = Fraction(self._sensitivity**2 * change.squared_l2)
         noisy, _ = gaussian_noisy_vector(
             counts, rho=price, squared_sensitivity=squared, noise=self._noise
         )
@@ -109,37 +137,39 @@ class SynthesisBudget:
 
     def _require(self, price: Fraction) -> None:
         if price > self.left:
-            raise InvalidBudget("A step of the synthesis costs more than is left of its budget.")
+            raise InvalidBudget("A step costs more than is left of its budget.")
 
 
-class PureSynthesisBudget(SynthesisBudget):
+class PureSpending(ZcdpSpending):
     """An amount of epsilon, without delta, that looks at counts and choices are paid from.
 
-    Guarantee: what was returned is epsilon-DP in all, with `amount` as epsilon, for a unit that changes every vector of counts
-    by at most `sensitivity` in the L1 norm and every gain of a choice by at most as much, where the
-    later vectors and gains may depend on the earlier results (Dwork & Roth 2014, theorem 3.16).
+    Guarantee: what was returned is epsilon-DP in all, with `amount` as epsilon, for a unit whose rows
+    count at most `sensitivity` in all, if one row changes vectors and gains by at most the `change` they are
+    measured with. Later ones may depend on earlier results (Dwork & Roth 2014, theorem 3.16).
 
     >>> from fractions import Fraction
-    >>> allowance = PureSynthesisBudget(Fraction(1), sensitivity=1)
+    >>> allowance = PureSpending(Fraction(1), sensitivity=1)
     >>> allowance.choose([0, 900, 3], Fraction(1, 2)), allowance.left
     (1, Fraction(1, 2))
     """
 
     power = 1 / 2
 
-    def scale(self, price: Fraction) -> float:
+    def scale(self, price: Fraction, *, change: RowChange = ONE_CELL) -> float:
         """Return the standard error, in rows, of a count that costs `price`."""
-        return math.sqrt(2) * float(self._sensitivity / price) / self.one
+        return math.sqrt(2) * float(self._sensitivity * change.l1 / price) / self.one
 
-    def _choose_place(self, gains: Sequence[int], price: Fraction) -> int:
+    def _choose_place(self, gains: Sequence[int], price: Fraction, change: int) -> int:
         place, _ = permute_and_flip(
-            gains, epsilon=price, sensitivity=self._sensitivity, noise=self._noise
+            gains, epsilon=price, sensitivity=self._sensitivity * change, noise=self._noise
         )
         return place
 
-    def _add_noise(self, counts: Sequence[int] | NDArray[Any], price: Fraction) -> NDArray[Any]:
+    def _add_noise(
+        self, counts: Sequence[int] | NDArray[Any], price: Fraction, change: RowChange
+    ) -> NDArray[Any]:
         noisy, _ = laplace_noisy_vector(
-            counts, epsilon=price, sensitivity=self._sensitivity, noise=self._noise
+            counts, epsilon=price, sensitivity=self._sensitivity * change.l1, noise=self._noise
         )
         return noisy
 

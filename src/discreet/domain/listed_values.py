@@ -16,12 +16,12 @@ from numpy.typing import NDArray
 from sqlglot import exp
 
 from discreet.arrow import ArrowArray, pc
-from discreet.engines.engine import Kind
-from discreet.release.synthesize.cell_expressions import (
+from discreet.domain.cell_expressions import (
     comparable_cell,
     missing_condition,
     value_literal,
 )
+from discreet.engines.engine import Kind
 from discreet.sql import build
 from discreet.sql.search import match_cases, place_in_list
 

@@ -1,4 +1,4 @@
-"""One synthesized column: which cells have which code, and what cell comes of a code."""
+"""One coded column: which cells have which code, and what cell comes of a code."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from numpy.typing import NDArray
 from sqlglot import exp
 
 from discreet.arrow import ArrowArray, pc
+from discreet.domain.binned_range import BinnedRange
+from discreet.domain.listed_values import ListedValues
 from discreet.engines.engine import Kind
-from discreet.release.synthesize.binned_range import BinnedRange
-from discreet.release.synthesize.junction_tree import Codes
-from discreet.release.synthesize.listed_values import ListedValues
 
+Codes = NDArray[np.intp]
 # Decimals of a declared size, as engines write them.
 SIZED_DECIMAL = re.compile(r"(?:decimal|numeric)\((\d+), ?(\d+)\)", re.IGNORECASE)
 _ZONED = ("TIMESTAMP WITH TIME ZONE", "TIMESTAMPTZ", "TIMESTAMP_TZ")
@@ -26,7 +26,7 @@ _ZONED = ("TIMESTAMP WITH TIME ZONE", "TIMESTAMPTZ", "TIMESTAMP_TZ")
 
 @dataclass(frozen=True)
 class CodedColumn:
-    """A synthesized column: codes from 0 to `size` - 1, the last of which means that there is no value.
+    """A coded column: codes from 0 to `size` - 1, the last of which means that there is no value.
 
     Attributes:
         name: The column.
