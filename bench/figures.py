@@ -54,6 +54,7 @@ RECIPES = {
     "answer-small": "bench.answer_small:measure_small",
     "workload": "bench.workload:measure_workloads",
     "census": "bench.attack_census:measure_census",
+    "attack-model": "bench.attack_model:measure_models",
     "linkage-time": "bench.attack_linkage:measure_linkage",
     "synthetic-time": "bench.attack_synthetic:measure_synthetic",
     "synthesize": "bench.synthesize:measure_tables",

@@ -106,7 +106,8 @@ def read_options(
         except ValueError as error:
             raise ValueError(f"{name} of the {owner}: {error}") from None
     for name, option in options.items():
-        if option.required and found[name] in (None, ()):
+        value = found[name]  # may be a frame, which cannot be compared with anything
+        if option.required and (value is None or (isinstance(value, tuple) and not value)):
             raise ValueError(f"The {owner} needs {name}: {option.summary}")
     return found
 

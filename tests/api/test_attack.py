@@ -108,6 +108,15 @@ def test_a_frame_is_attacked_as_a_file_is():
     assert found[0].rate == written[0].rate
 
 
+def test_a_frame_may_be_an_option_that_must_be_stated():
+    known, release = PEOPLE.to_pandas(), RELEASE.to_pandas()
+    found = discreet.attack("linkage", release, known=known, on=["age"], sensitive=["ill"])
+    written = discreet.attack(
+        "linkage", "release.csv", known="people.csv", on=["age"], sensitive=["ill"]
+    )
+    assert found[0].claimed == written[0].claimed
+
+
 def test_answers_about_a_frame_are_rehearsed_without_a_budget():
     said: list[str] = []
     found = discreet.attack(

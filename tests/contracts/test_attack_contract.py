@@ -10,7 +10,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from discreet.attacks.all_attacks import AttackInput, attack_all
+from discreet.api.attack import attack
+from discreet.attacks.all_attacks import AttackInput, AttackReport, attack_all
 from discreet.attacks.classes.histograms import read_classes
 from discreet.attacks.classes.homogeneity import find_homogeneity
 from discreet.engines.duckdb import DuckDB
@@ -92,6 +93,37 @@ def test_a_server_finds_the_same_by_every_attack(postgres_url: str):
     names = {one.attack for one in found}
     assert {"linkage", "homogeneity", "background", "skewness", "inference"} <= names
     assert {"composition", "similarity", "dictionary"} <= names
+
+
+class KnowsByHeart:
+    """A model that is sure of what it was trained on."""
+
+    feature_names, target, classes = ("age", "ill"), "pay", (1000, 2000, 3000, 4000, 9000)
+
+    def predict_proba(self, rows: pa.Table, /) -> np.ndarray:
+        paid = dict(zip(RELEASE["ill"].to_pylist(), RELEASE["pay"].to_pylist(), strict=True))
+        chosen = np.array([paid.get(ill, 0) for ill in rows["ill"].to_pylist()])
+        return np.where(chosen[:, None] == np.array(self.classes), 0.8, 0.05)
+
+
+def attacked_model(engine: Engine) -> AttackReport:
+    with ScratchEngine(engine) as scratch:
+        return attack(
+            "model",
+            KnowsByHeart(),
+            source=on(scratch, RELEASE, "source"),
+            control=on(scratch, RELEASE, "control"),
+            secret=["ill"],
+            seed=1,
+        )
+
+
+def test_every_engine_finds_the_same_of_a_model(any_engine: Engine):
+    here = DuckDB()
+    expected = attacked_model(here).to_dict()
+    here.close()
+    assert attacked_model(any_engine).to_dict() == expected
+    assert not any(value in json.dumps(expected) for value in (*SECRETS, "9000", "[20, 30)"))
 
 
 def test_what_is_reported_holds_no_value_of_anyone():

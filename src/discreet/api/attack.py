@@ -23,7 +23,7 @@ from discreet.measure.roles import reading_hints, select_table
 from discreet.option_values import read_share
 from discreet.policy import model
 from discreet.policy.attack_tolerance import DEFAULT
-from discreet.progress import follow_phases
+from discreet.progress import Progress, follow_phases
 from discreet.registry import ATTACKS, AttackSpec
 
 if TYPE_CHECKING:
@@ -149,7 +149,7 @@ class AttackRequest:
                 self.notify(sentence)
 
         with follow_phases(self.progress, first="opening") as progress, ExitStack() as closing:
-            given = OpenedTarget(self, options, caution, closing).open()
+            given = OpenedTarget(self, options, caution, closing, progress).open()
             allowed = self._find_tolerance(tolerance, given, options)
             if self.spec.name == ALL.name:
                 found = attack_all(given, progress=progress)
@@ -192,6 +192,7 @@ class OpenedTarget:
     options: Mapping[str, Any]
     caution: Callable[[str], None]
     closing: ExitStack
+    progress: Progress
 
     def open(self) -> Any:
         """Return what the attack is given."""
@@ -202,6 +203,7 @@ class OpenedTarget:
             "releases": self._open_releases,
             "synthetic": self._open_synthetic,
             "answers": self._open_questions,
+            "model": self._open_model,
             "mechanism": self._open_nothing,
         }
         return openers[self.request.spec.target]()
@@ -279,6 +281,21 @@ class OpenedTarget:
             trial=trial,
             describe=lambda: select_table(policy, label=label) if policy is not None else None,
         )
+
+    def _open_model(self) -> AttackInput:
+        from discreet.attacks.models.trial import ModelRequest, open_model_trial
+
+        policy, options = self.request.policy, self.options
+        label = _name_source(options["source"])
+        given = self._make_input(
+            label=label,
+            describe=lambda: select_table(policy, label=label) if policy is not None else None,
+        )
+        parts = ("source", "control", "outcome", "columns", "recipe", "run_code")
+        stated = {name: options[name] for name in (*parts, "delimiter", "encoding", "memory")}
+        asked = ModelRequest(self.request.target, **stated)
+        trial = open_model_trial(asked, rng=given.rng, progress=self.progress)
+        return replace(given, model_trial=trial)
 
     def _open_nothing(self) -> AttackInput:
         named = self.request.target

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from discreet.attacks.classes.histograms import Classes
+    from discreet.attacks.models.trial import ModelTrial
     from discreet.attacks.synthetic.trial import SyntheticTrial
     from discreet.measure.roles import RoleBinding
 
@@ -39,6 +40,7 @@ class AttackInput:
         on: Columns by which they are found; default the quasi-identifiers that both sides have.
         earlier: Releases of the same people made before, on the target's engine.
         trial: The target as synthetic data, beside its source and a control group.
+        model_trial: The target as a trained model, beside the people it was trained on and others.
         jointly: Whether several sensitive columns are attacked alone and as one, or only alone.
         reading: How tables beside the target are read.
         clock: Gives seconds, where an attack may measure its speed.
@@ -54,6 +56,7 @@ class AttackInput:
     on: Sequence[str] | None = None
     earlier: tuple[Table, ...] = ()
     trial: SyntheticTrial | None = None
+    model_trial: ModelTrial | None = None
     jointly: bool = True
     reading: Mapping[str, Any] = field(default_factory=dict[str, Any])
     clock: Callable[[], float] | None = None
@@ -65,6 +68,13 @@ class AttackInput:
         if self.binding is None:
             raise Bug("An attack asked for the roles of a target that was opened without them.")
         return self.binding
+
+    @property
+    def model(self) -> ModelTrial:
+        """The target as a trained model, beside its people."""
+        if self.model_trial is None:
+            raise Bug("An attack asked for a trained model, and its target was opened as a table.")
+        return self.model_trial
 
     @property
     def table(self) -> Table:
@@ -246,7 +256,7 @@ def _run_all(given: AttackInput) -> Sequence[Finding]:
 
 ALL = AttackSpec(
     name="all",
-    summary="every attack that a published table admits, worst finding first",
+    summary="every attack that a table admits, worst finding first",
     description="""Run every attack that RELEASE admits, and print the worst finding first.
 
 What an attack needs beside the release decides whether it can run: a list of people, earlier

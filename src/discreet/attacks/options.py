@@ -131,6 +131,38 @@ RELEASE_CONTROL = OptionSpec(
     "People who are not in all releases: what is claimed of them was not learned there.",
 )
 
+MODEL = (
+    OptionSpec(
+        "source",
+        "source",
+        "The people that the model was trained on; or of whom half train one, by --recipe.",
+        required=True,
+    ),
+    OptionSpec(
+        "control", "source", "People of the same population who had no part in the training."
+    ),
+    OptionSpec(
+        "outcome",
+        "text",
+        "The column that the model predicts, if it does not know.",
+        metavar="COLUMN",
+    ),
+    OptionSpec(
+        "columns",
+        "names",
+        "Columns that the model takes, in its order. Default: those it names, else all but the outcome.",
+    ),
+    OptionSpec(
+        "recipe",
+        "source",
+        "How shadow models are trained: module:attribute, an estimator of scikit-learn. Default: like MODEL.",
+        metavar="NAME",
+    ),
+    OptionSpec("run_code", "flag", "Load MODEL and --recipe although that runs the code in them."),
+    OptionSpec("seed", "integer", "Repeat a run: same people, same shadow models.", minimum=0),
+)
+"""What attacks on models are given beside the model."""
+
 TRIALS = (
     OptionSpec("trials", "integer", "How many outputs are guessed.", default=100_000, minimum=2),
     OptionSpec(
@@ -149,6 +181,7 @@ TARGET_OPTIONS: Mapping[str, tuple[OptionSpec, ...]] = {
         *READING[1:],
     ),
     "answers": (*INTERFACE, *READING),
+    "model": (*MODEL, *READING[1:]),
     "mechanism": (),
 }
 """The options that attacks on a target have, after their own."""

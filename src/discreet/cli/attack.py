@@ -33,7 +33,12 @@ METAVARS = {
     "source": "SOURCE",
     "values": "COLUMN=VALUE,…",
 }
-ARGUMENTS = {"releases": "RELEASES…", "synthetic": "SYNTHETIC", "answers": "SOURCE"}
+ARGUMENTS = {
+    "releases": "RELEASES…",
+    "synthetic": "SYNTHETIC",
+    "answers": "SOURCE",
+    "model": "MODEL",
+}
 
 
 class AttackGroup(click.Group):

@@ -62,7 +62,7 @@ def _read_block(
 
 SPEC = AttackSpec(
     name="census",
-    summary="published counts, means and medians turned back into people",
+    summary="counts, means and medians turned back into people",
     description=DESCRIPTION,
     target="mechanism",
     argument="BLOCK.yaml",

@@ -1,4 +1,4 @@
-"""The attack composition: what several releases of overlapping people reveal together."""
+"""The attack composition: what releases of overlapping people reveal together."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def _run(
 
 SPEC = AttackSpec(
     name="composition",
-    summary="what several releases of overlapping people reveal together",
+    summary="what releases of overlapping people reveal together",
     description=DESCRIPTION,
     target="releases",
     needs=("known", "earlier"),

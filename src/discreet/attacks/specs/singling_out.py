@@ -1,4 +1,4 @@
-"""The attack singling-out: descriptions read off synthetic data that fit one real person."""
+"""The attack singling-out: descriptions from synthetic data that fit one real person."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def _run(given: AttackInput, *, guesses: int, width: int) -> Sequence[Finding]:
 
 SPEC = AttackSpec(
     name="singling-out",
-    summary="descriptions read off synthetic data that fit one real person",
+    summary="descriptions from synthetic data that fit one real person",
     description=DESCRIPTION,
     target="synthetic",
     needs=("trial",),
