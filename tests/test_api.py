@@ -23,11 +23,18 @@ from discreet.errors import RiskNotTolerated, WrongUsage
 # Functions that read a table of people, by the same options.
 READERS = (
     *("anonymize", "assess", "attack", "check", "collect", "deidentify", "draft_policy", "open"),
-    *("explain_synthesis", "reidentify", "synthesize", "synthesize_tables"),
+    *(
+        "explain_learning",
+        "explain_synthesis",
+        "learn",
+        "reidentify",
+        "synthesize",
+        "synthesize_tables",
+    ),
 )
 FUNCTIONS = (
     *(*READERS, "budget", "estimate_reports", "load_policy", "open_table", "serve"),
-    *("sample", "show_progress", "write_report"),
+    *("load_model", "sample", "show_progress", "write_report"),
 )
 CLASSES = (
     *("Answer", "Assessment", "CollectedReports", "Curator", "Policy", "Release", "RunningServer"),

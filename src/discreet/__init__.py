@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from discreet.api.collect import CollectedReports, collect, estimate_reports
     from discreet.api.deidentify import deidentify
     from discreet.api.draft import draft_policy
+    from discreet.api.learn import explain_learning, learn, load_model
     from discreet.api.progress import show_progress
     from discreet.api.reidentify import reidentify
     from discreet.api.report import write_report
@@ -56,7 +57,10 @@ _HOMES = {
     "epsilon": "discreet.api.epsilon",
     "errors": "discreet.errors",
     "estimate_reports": "discreet.api.collect",
+    "explain_learning": "discreet.api.learn",
     "explain_synthesis": "discreet.api.synthesize",
+    "learn": "discreet.api.learn",
+    "load_model": "discreet.api.learn",
     "load_policy": "discreet.policy.load",
     "open": "discreet.answer.curator",
     "open_table": "discreet.engines.connect",
@@ -97,7 +101,10 @@ __all__ = [
     "epsilon",
     "errors",
     "estimate_reports",
+    "explain_learning",
     "explain_synthesis",
+    "learn",
+    "load_model",
     "load_policy",
     "open",
     "open_table",

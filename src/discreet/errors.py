@@ -178,6 +178,13 @@ class InvalidManifest(DiscreetError):
     exit_code = 2
 
 
+class ModelFailed(DiscreetError):
+    """A trained model cannot be loaded, applied or trained again; its own message may quote data."""
+
+    code = "model-failed"
+    exit_code = 1
+
+
 class RegistryFailed(DiscreetError):
     """The registry of releases cannot be read or written, so that nothing is published."""
 

@@ -1,9 +1,7 @@
-"""Extension points: one specification object per attack, criterion, method, engine or file format.
+"""Extension points: one specification object per attack, criterion, method, learner, engine or file format.
 
-Specifications are found in a package of discreet, one module each, and through Python entry points of
-other installed packages. Finding a name imports nothing of other packages; its specification is
-imported when it is used. A package that cannot be imported is an error of what it offers, and of
-nothing else.
+Specifications are found in a package of discreet, one module each, and through entry points of other packages.
+Finding a name imports nothing of them. A package that cannot be imported is an error of what it offers alone.
 """
 
 from __future__ import annotations
@@ -122,7 +120,8 @@ class AttackSpec:
         target: What is attacked, which decides how it is opened: `release` is a published table with
             the roles of its columns, `classes` the classes read from it, `table` a table as it is,
             `releases` several of them, `synthetic` synthetic data beside its source, `answers` an
-            interface that answers questions about a table, `mechanism` nothing that is opened.
+            interface that answers questions about a table, `model` a trained model beside its people,
+            `mechanism` nothing that is opened.
         run: Takes an `AttackInput` of `discreet.attacks.all_attacks`, or a `QuestionInput` of
             `discreet.attacks.questions.input` where the target is `answers`, and the options as
             keywords; returns findings. It imports heavy libraries itself.
@@ -150,7 +149,9 @@ class AttackSpec:
 
     name: str
     summary: str
-    target: Literal["release", "classes", "table", "releases", "synthetic", "answers", "mechanism"]
+    target: Literal[
+        "release", "classes", "table", "releases", "synthetic", "answers", "model", "mechanism"
+    ]
     run: Callable[..., Sequence[Any]]
     description: str = ""
     argument: str | None = None
@@ -267,8 +268,7 @@ class FormatSpec:
 class CriterionSpec:
     """A criterion: its class, and how it is asked for.
 
-    What it measures, requires and says is in its class, with its parameters as fields. Policy, command
-    line, Python, check and reports are made from both.
+    What it measures, requires and says is in its class. Policy, command line and reports are made from both.
 
     Attributes:
         criterion: A subclass of `discreet.criteria.criterion.Criterion`.
@@ -327,13 +327,36 @@ class MethodSpec:
 
 
 @dataclass(frozen=True)
+class LearnerSpec:
+    """A learner: what it predicts, and how it learns from noisy counts.
+
+    Attributes:
+        name: The word of the command line and of model files.
+        summary: One line for `--help`, `description` one sentence for model cards.
+        tasks: What it can learn: classes, numbers, clusters of rows, or components of columns.
+        fit: Takes a `Training` of `discreet.learning.training`, and its options by name; returns a predictor.
+        read: Takes a `FeatureSpace` and what the predictor's `to_content` returned; returns the predictor.
+        options: Its own options; `is_pure` says whether it can do without a delta.
+    """
+
+    name: str
+    summary: str
+    description: str
+    tasks: tuple[Literal["classification", "regression", "clustering", "components"], ...]
+    fit: Callable[..., Any]
+    read: Callable[[Any, Mapping[str, Any]], Any]
+    options: tuple[OptionSpec, ...] = ()
+    is_pure: bool = True
+    position: int = LAST
+
+
+@dataclass(frozen=True)
 class EngineSpec:
     """An engine: the addresses of its tables, and how they are opened, written and served.
 
-    A package adds one by an implementation of `discreet.engines.engine.Engine`, and offers its
-    specification in the group of entry points `discreet.engines`. Functions import heavy libraries
-    themselves, and are called with addresses of the engine's own schemes only. An engine is finished
-    when it passes `tests/contracts/test_engine_contract.py`.
+    A package implements `discreet.engines.engine.Engine`, and offers this under the entry points
+    `discreet.engines`. Functions import heavy libraries themselves, and get addresses of their own schemes
+    only. An engine is finished when it passes `tests/contracts/test_engine_contract.py`.
 
     Attributes:
         name: The name that its `Engine` has.
@@ -529,11 +552,12 @@ CRITERIA: ExtensionRegistry[CriterionSpec] = ExtensionRegistry(
 METHODS: ExtensionRegistry[MethodSpec] = ExtensionRegistry(
     "discreet.methods", "recoding method", MethodSpec, package="discreet.release.anonymize.specs"
 )
+LEARNERS: ExtensionRegistry[LearnerSpec] = ExtensionRegistry(
+    "discreet.learners", "learner", LearnerSpec, package="discreet.learning.specs"
+)
 FORMATS: ExtensionRegistry[FormatSpec] = ExtensionRegistry(
     "discreet.formats", "file format", FormatSpec, package="discreet.engines.formats"
 )
-
-
 ENGINES: ExtensionRegistry[EngineSpec] = ExtensionRegistry(
     "discreet.engines", "engine", EngineSpec, package="discreet.engines.specs"
 )

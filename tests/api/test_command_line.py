@@ -28,6 +28,7 @@ FUNCTIONS: Mapping[str, Functions] = {
     "deidentify": (discreet.deidentify,),
     "explain": (discreet.open, Curator.explain),
     "init": (discreet.draft_policy,),
+    "learn": (discreet.learn,),
     "limits": (discreet.open, Curator.limits),
     "register": (discreet.open, Curator.register),
     "reidentify": (discreet.reidentify,),
@@ -68,6 +69,12 @@ OPTIONS_ONLY = {
     "collect": {"estimate": "Python has `estimate_reports`"},
     "deidentify": {"hash": "refused, with the reason"},
     "init": {"schema": "Python has `discreet.policy.policy_schema`"},
+    "learn": {
+        "dry-run": "Python has `explain_learning`",
+        "set": "options of a learner are keywords",
+        "sql": "Python has `LearnedModel.to_sql`",
+        "dialect": "Python has `LearnedModel.to_sql`",
+    },
     "synthesize": {"dry-run": "Python has `explain_synthesis`"},
 }
 
@@ -82,9 +89,12 @@ ARGUMENTS_ONLY = {
     "ask": {"stop": "Ctrl-C stops a command"},
     "register": {"analyst": "nothing is spent", "ledger": "nothing is spent"},
     "serve": {"limits": "a setting in server.yaml"},
-    "synthesize": dict.fromkeys(
-        ("quasi", "sensitive", "identifiers", "unit", "rows_per_unit", "bounds", "values"),
-        "a frame has no policy file; a file has one",
+    **dict.fromkeys(
+        ("learn", "synthesize"),
+        dict.fromkeys(
+            ("quasi", "sensitive", "identifiers", "unit", "rows_per_unit", "bounds", "values"),
+            "a frame has no policy file; a file has one",
+        ),
     ),
 }
 

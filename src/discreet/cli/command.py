@@ -28,6 +28,7 @@ VERBS = {
     "deidentify": "Remove or replace what names people, by Safe Harbor or expert",
     "synthesize": "Write a table that anybody may have, under differential privacy",
     "sample": "Draw more rows from a synthetic table's model, free",
+    "learn": "Learn a private model that predicts a column of a table",
     "reidentify": "Undo pseudonyms, as the holder of their key",
     "ask": "Answer a question in SQL under differential privacy",
     "explain": "Show what a question costs and how exact its answer is",
@@ -47,7 +48,17 @@ VERBS = {
 
 # What these verbs write is for other people; what all others write is for their owner only.
 PUBLISHING = (
-    *("assess", "check", "anonymize", "deidentify", "synthesize", "sample", "epsilon", "attack"),
+    *(
+        "assess",
+        "check",
+        "anonymize",
+        "deidentify",
+        "synthesize",
+        "sample",
+        "learn",
+        "epsilon",
+        "attack",
+    ),
     "collect",
 )
 
@@ -67,7 +78,6 @@ Five jobs, and one policy file that states what is protected:
 \b
 Start here:
   discreet demo                             all of it on made-up patients
-  discreet assess people.csv                measure the risk
   discreet init people.csv -o policy.yaml   draft a policy
   discreet anonymize people.csv --policy policy.yaml -o released.csv
   discreet ask people.csv "SELECT count(*) FROM people" --epsilon 0.5
@@ -127,7 +137,7 @@ class _PandasBlocker(MetaPathFinder):
     """Says that pandas is not there, which pyarrow would otherwise load with its first array.
 
     No verb reads frames, and loading pandas takes longer than most commands. Spark and OR-Tools
-    need it.
+    need it, and so do models of scikit-learn that were trained on frames.
     """
 
     def find_spec(
@@ -135,7 +145,8 @@ class _PandasBlocker(MetaPathFinder):
     ) -> None:
         """Refuse pandas, unless a library needs it, and leave all else to other finders."""
         del path, target
-        if fullname == "pandas" and sys.modules.keys().isdisjoint(("pyspark", "ortools")):
+        needed = ("pyspark", "ortools", "sklearn")
+        if fullname == "pandas" and sys.modules.keys().isdisjoint(needed):
             raise ModuleNotFoundError(name=fullname)
 
 

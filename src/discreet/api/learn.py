@@ -1,0 +1,401 @@
+"""`discreet.learn`: a private model, learned from noisy counts of the engine."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from discreet.answer.catalog import CatalogTable
+from discreet.answer.curator import Curator, open_curator
+from discreet.answer.mechanism import (
+    MechanismResult,
+    MechanismTerms,
+    find_protected_table,
+    mechanism_terms,
+    release_mechanism,
+)
+from discreet.answer.wording import format_amounts
+from discreet.api.declarations import DECLARATIONS, declare_columns
+from discreet.dp.accounting.exact import ExactNumber, to_fraction
+from discreet.errors import RiskNotTolerated, WrongUsage
+from discreet.formatting import join_names
+from discreet.learning.features import choose_features
+from discreet.learning.model_file import SavedPredictor, read_predictor
+from discreet.learning.record import LearnedModel, LearningExplanation
+from discreet.learning.request import (
+    DEFAULT_DELTA,
+    LearningRequest,
+    choose_learner,
+    read_learner_options,
+)
+from discreet.policy.load import load_policy
+from discreet.policy.model import Policy, TablePolicy
+from discreet.policy.undecided import find_unsure
+from discreet.progress import follow_phases
+from discreet.registry import LEARNERS
+from discreet.writing import require_writable_path, write_atomically
+
+
+def learn(  # noqa: PLR0913 -- the options of the command
+    source: object,
+    policy: Policy | str | Path | None = None,
+    *,
+    target: str | None = None,
+    epsilon: ExactNumber = 1,
+    delta: ExactNumber | None = None,
+    learner: str | None = None,
+    features: Sequence[str] | None = None,
+    leave_out: Sequence[str] | None = None,
+    quasi: Sequence[str] | None = None,
+    sensitive: Sequence[str] | None = None,
+    identifiers: Sequence[str] | None = None,
+    unit: str | None = None,
+    rows_per_unit: int | None = None,
+    bounds: Mapping[str, tuple[float, float]] | None = None,
+    values: Mapping[str, Sequence[object]] | None = None,
+    output: str | Path | None = None,
+    force: bool = False,
+    ledger: str | Path | None = None,
+    analyst: str | None = None,
+    table: str | None = None,
+    delimiter: str | None = None,
+    encoding: str | None = None,
+    memory: str | None = None,
+    progress: Callable[[str, int, int], None] | None = None,
+    **options: object,
+) -> LearnedModel:
+    """Return a private model of a table, and charge it to the ledger.
+
+    Rows are bounded and coded inside the engine, which counts them; counts get noise, and the model follows
+    from noisy counts alone. Values and bounds come from the policy, never from the data. The same request on
+    the same data gives the same model, free.
+
+    Args:
+        source: A path, a URL, or a frame: pandas, polars, pyarrow, a DuckDB relation, Spark.
+        policy: A policy or the path of its file; what is given here is added to it.
+        target: The column that is predicted; None for clusters and components.
+        epsilon: What the model costs.
+        delta: The chance that Gaussian noise does not cover; by default 1e-9. With 0, noise is Laplace's.
+        learner: How it is learned; by default `boosting` for classes and `linear` for numbers.
+        features: The columns that predict; by default all that are declared and identify no one.
+        leave_out: Columns that do not predict.
+        quasi: The columns outsiders may know.
+        sensitive: The columns outsiders must not learn.
+        identifiers: The columns that name people: never features.
+        unit: The column that says whose rows they are; by default each row is a person.
+        rows_per_unit: How many rows of a unit count; the others are left out by chance.
+        bounds: Public bounds of numbers, such as `{"age": (0, 110)}`.
+        values: Public values of categories, such as `{"sex": ["f", "m"]}`.
+        output: Where the model goes, a JSON file.
+        force: Replace what is at `output`.
+        ledger: A file or a `postgresql://` URL; `DISCREET_LEDGER`, the user's file, or memory for a frame.
+        analyst: The analyst's name, if the policy has budgets of analysts.
+        table: The table's name in the policy or in the database.
+        delimiter: What separates the columns of a CSV file.
+        encoding: The encoding of a CSV file.
+        memory: How much memory the engine may use, such as `4GB`.
+        progress: Called with a phase's name, what is done and what there is to do.
+        options: Options of the learner, such as `rounds=5` for boosting.
+
+    Raises:
+        UndeclaredDomain: A column has neither values nor bounds; the message names all of them.
+        BudgetExceeded: Too little is left; nothing was spent.
+
+    >>> import pyarrow
+    >>> people = pyarrow.table({"age": [30, 60] * 500, "ill": [False, True] * 500})
+    >>> model = learn(people, target="ill", bounds={"age": (0, 110)}, epsilon=1)
+    >>> model.predict(pyarrow.table({"age": [30, 60]})).tolist(), model.spent["epsilon"]
+    ([False, True], 1.0)
+    """
+    given = dict(locals())
+    place = None if output is None else Path(output)
+    if place is not None:
+        require_writable_path(place, may_exist=force)
+    with (
+        follow_phases(progress, first="opening") as step,
+        _open_learning(source, policy, given) as opened,
+    ):
+        step("learning", 0, 1)
+        paid = opened.pay()
+        found = opened.describe(paid, SavedPredictor.from_bytes(paid.content), place)
+        if place is not None:
+            write_atomically(place, paid.content.decode())
+        return found
+
+
+def explain_learning(  # noqa: PLR0913 -- the options of the command
+    source: object,
+    policy: Policy | str | Path | None = None,
+    *,
+    target: str | None = None,
+    epsilon: ExactNumber = 1,
+    delta: ExactNumber | None = None,
+    learner: str | None = None,
+    features: Sequence[str] | None = None,
+    leave_out: Sequence[str] | None = None,
+    quasi: Sequence[str] | None = None,
+    sensitive: Sequence[str] | None = None,
+    identifiers: Sequence[str] | None = None,
+    unit: str | None = None,
+    rows_per_unit: int | None = None,
+    bounds: Mapping[str, tuple[float, float]] | None = None,
+    values: Mapping[str, Sequence[object]] | None = None,
+    ledger: str | Path | None = None,
+    analyst: str | None = None,
+    table: str | None = None,
+    delimiter: str | None = None,
+    encoding: str | None = None,
+    memory: str | None = None,
+    **options: object,
+) -> LearningExplanation:
+    """Return what `learn` with the same options would cost; nothing is read or spent.
+
+    Args:
+        source: A path, a URL, or a frame.
+        policy: A policy or the path of its file; what is given here is added to it.
+        target: The column that is predicted.
+        epsilon: What the model costs.
+        delta: The chance that Gaussian noise does not cover.
+        learner: How it is learned.
+        features: The columns that predict.
+        leave_out: Columns that do not predict.
+        quasi: The columns outsiders may know.
+        sensitive: The columns outsiders must not learn.
+        identifiers: The columns that name people.
+        unit: The column that says whose rows they are.
+        rows_per_unit: How many rows of a unit count.
+        bounds: Public bounds of numbers.
+        values: Public values of categories.
+        ledger: A file or a `postgresql://` URL.
+        analyst: The analyst's name, if the policy has budgets of analysts.
+        table: The table's name in the policy or in the database.
+        delimiter: What separates the columns of a CSV file.
+        encoding: The encoding of a CSV file.
+        memory: How much memory the engine may use, such as `4GB`.
+        options: Options of the learner.
+
+    >>> import pyarrow
+    >>> people = pyarrow.table({"age": [30, 60] * 500, "ill": [False, True] * 500})
+    >>> explain_learning(people, target="ill", bounds={"age": (0, 110)}).learner
+    'boosting'
+    """
+    given = dict(locals())
+    with _open_learning(source, policy, given) as opened:
+        return opened.explain()
+
+
+def load_model(path: str | Path) -> LearnedModel:
+    """Return a model that `learn` wrote; it predicts without the source.
+
+    Raises:
+        SourceNotFound: There is no such file.
+        UnreadableSource: It is no model, one of another version, or damaged.
+
+    >>> import pyarrow, tempfile
+    >>> people = pyarrow.table({"age": [30, 60] * 500, "ill": [False, True] * 500})
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = learn(people, target="ill", bounds={"age": (0, 110)}, output=f"{folder}/model.json")
+    ...     load_model(f"{folder}/model.json").target
+    'ill'
+    """
+    saved = read_predictor(Path(path))
+    said = saved.privacy
+    epsilon, delta = float(to_fraction(said["epsilon"])), float(to_fraction(said["delta"]))
+    return LearnedModel(
+        source=str(path),
+        table=str(said["table"]),
+        verdict=_word_verdict(saved, epsilon, delta, str(said["unit"])),
+        **_describe_space(saved),
+        epsilon=epsilon,
+        delta=delta,
+        unit=str(said["unit"]),
+        rows_per_unit=int(said["rows_per_unit"]),
+        spent={"epsilon": 0.0, "delta": 0.0},
+        remaining={},
+        cached=True,
+        cautions=(),
+        output=str(path),
+        _saved=saved,
+    )
+
+
+_READING = ("ledger", "analyst", "table", "delimiter", "encoding", "memory")
+
+
+@contextmanager
+def _open_learning(
+    source: object, policy: Policy | str | Path | None, given: Mapping[str, Any]
+) -> Generator[_Learning]:
+    """Open the source with its policy; all that can be refused without data is refused here."""
+    loaded = load_policy(policy) if isinstance(policy, (str, Path)) else policy
+    declared = declare_columns(
+        source,
+        loaded,
+        {name: given.get(name) for name in DECLARATIONS} | {"table": given.get("table")},
+    )
+    reading: dict[str, Any] = {name: given.get(name) for name in _READING}
+    wanted = None if given["learner"] is None else LEARNERS.get(given["learner"])
+    if given["target"] is None and (
+        wanted is None or not {"clustering", "components"} & set(wanted.tasks)
+    ):
+        raise WrongUsage("Name what is to be predicted: `--target COLUMN`.")
+    with open_curator(source, declared, **reading) as curator:
+        held = find_protected_table(curator.catalog, given.get("table"))
+        asked = _require_policy(held)
+        task = None
+        if wanted is not None and (given["target"] is None or len(wanted.tasks) == 1):
+            task = wanted.tasks[0]
+        space = choose_features(
+            asked,
+            held.planned_columns,
+            target=given["target"],
+            features=given["features"],
+            leave_out=given["leave_out"] or (),
+            task=task,
+        )
+        chosen = choose_learner(given["learner"], space.task)
+        delta = DEFAULT_DELTA if given["delta"] is None else given["delta"]
+        request = LearningRequest(
+            space,
+            chosen,
+            to_fraction(given["epsilon"]),
+            to_fraction(delta),
+            read_learner_options(chosen, given["options"]),
+        )
+        yield _Learning(curator, held, asked, request)
+
+
+@dataclass(frozen=True)
+class _Learning:
+    """A model that is to be learned: its curator, its policy, and what is asked for."""
+
+    curator: Curator
+    held: CatalogTable
+    policy: TablePolicy
+    request: LearningRequest
+
+    @property
+    def terms(self) -> MechanismTerms:
+        """What it would be charged to, and how many rows of a unit count."""
+        return mechanism_terms(self.curator, self.held.name, self._column_codes)
+
+    @property
+    def _column_codes(self) -> list[Any]:
+        return [(one.name, one.code, one.size) for one in self.request.space.columns]
+
+    @property
+    def unit_words(self) -> str:
+        """Whose rows are protected together."""
+        unit, period = self.policy.unit, self.policy.unit_period
+        if unit is None:
+            return "row"
+        return unit if period is None else f"{unit} in one {period.period} of {period.column}"
+
+    def explain(self) -> LearningExplanation:
+        """Return price and terms; no row is read."""
+        request, terms = self.request, self.terms
+        target = request.space.target
+        price = format_amounts(float(request.epsilon), float(request.delta))
+        what = "A model" if target is None else f"A model of '{target.name}'"
+        return LearningExplanation(
+            source=self.held.table.label,
+            table=self.held.name,
+            verdict=f"{what} by {request.learner.name} would cost {price}. Nothing was read or spent.",
+            learner=request.learner.name,
+            task=request.space.task,
+            target=None if target is None else target.name,
+            features=tuple(one.name for one in request.space.features),
+            epsilon=float(request.epsilon),
+            delta=float(request.delta),
+            unit=self.unit_words,
+            rows_per_unit=terms.rows_per_unit,
+            remaining=terms.remaining,
+            cautions=terms.cautions,
+        )
+
+    def pay(self) -> MechanismResult:
+        """Charge the request, and return its model: the same one whenever the same is asked for."""
+        request = self.request
+        points = find_unsure(self.policy, among=[one.name for one in request.space.columns])
+        if points:
+            raise RiskNotTolerated(f"Nothing was read or spent. {points[0]}", findings=())
+        privacy = {
+            "epsilon": str(request.epsilon),
+            "delta": str(request.delta),
+            "unit": self.unit_words,
+            "rows_per_unit": self.terms.rows_per_unit,
+            "table": self.held.name,
+        }
+
+        def fit(counter: Any) -> bytes:
+            predictor = request.fit(counter, seed=secrets.randbits(63))
+            return SavedPredictor(
+                request.space, request.learner.name, request.options, predictor, privacy
+            ).to_bytes()
+
+        return release_mechanism(
+            self.curator,
+            self.held.name,
+            self._column_codes,
+            price=request.price,
+            request=request.key(),
+            question=f"learn {self.held.name} ({request.learner.name})",
+            mechanism=fit,
+        )
+
+    def describe(
+        self, paid: MechanismResult, saved: SavedPredictor, place: Path | None
+    ) -> LearnedModel:
+        """Return the model with what was promised and paid."""
+        request = self.request
+        epsilon, delta = float(request.epsilon), float(request.delta)
+        return LearnedModel(
+            source=self.held.table.label,
+            table=self.held.name,
+            verdict=_word_verdict(saved, epsilon, delta, self.unit_words),
+            **_describe_space(saved),
+            epsilon=epsilon,
+            delta=delta,
+            unit=self.unit_words,
+            rows_per_unit=self.terms.rows_per_unit,
+            spent=paid.spent,
+            remaining=paid.remaining,
+            cached=paid.cached,
+            cautions=paid.cautions,
+            output=None if place is None else str(place),
+            _saved=saved,
+        )
+
+
+def _describe_space(saved: SavedPredictor) -> dict[str, Any]:
+    space = saved.space
+    return {
+        "learner": saved.learner,
+        "task": space.task,
+        "target": None if space.target is None else space.target.name,
+        "classes": space.classes,
+        "features": tuple(column.name for column in space.features),
+    }
+
+
+def _word_verdict(saved: SavedPredictor, epsilon: float, delta: float, unit: str) -> str:
+    space = saved.space
+    names = join_names([column.name for column in space.features])
+    what = "of" if space.target is None else f"of '{space.target.name}' from"
+    return (
+        f"A model {what} {names} by {saved.learner}, which anybody may have: "
+        f"{format_amounts(epsilon, delta)} for each {unit}."
+    )
+
+
+def _require_policy(held: CatalogTable) -> TablePolicy:
+    if held.policy is None:
+        raise WrongUsage(
+            "A model needs to know which values are possible. Write a policy with `discreet init`, or declare "
+            "columns: bounds={'age': (0, 110)}, values={'sex': ['f', 'm']}."
+        )
+    return held.policy

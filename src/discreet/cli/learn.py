@@ -1,0 +1,172 @@
+"""`discreet learn`: a private model of a table."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import click
+
+from discreet.cli import curator_options, options, output
+from discreet.errors import OutputRefused, WrongUsage
+
+if TYPE_CHECKING:
+    from discreet.learning.record import LearnedModel, LearningExplanation
+
+HELP = """\b
+Learn a private model that predicts COLUMN of SOURCE, and write it to a file.
+
+\b
+  classes      boosting (default), logistic, naive-bayes, tree, forest
+  numbers      linear (default), boosting, huber, quantile
+  no target    k-means, pca
+
+The engine bounds, codes and counts rows; counts get noise, and the model follows from them alone. The
+policy declares which values are possible. The same request again is free.
+"""
+
+EXAMPLES = """\b
+Examples:
+  discreet learn people.csv --policy policy.yaml --target ill --dry-run
+  discreet learn people.csv --policy policy.yaml --target ill -o model.json
+"""
+
+
+@click.command(cls=options.SourceCommand, help=HELP, epilog=EXAMPLES)
+@options.source_argument
+@click.option("--target", "predicted", metavar="COLUMN", help="The column that is predicted.")
+@click.option(
+    "--epsilon",
+    type=curator_options.AMOUNT,
+    default="1",
+    show_default=True,
+    metavar="NUMBER",
+    help="What the model costs.",
+)
+@click.option(
+    "--delta",
+    type=curator_options.AMOUNT,
+    metavar="NUMBER",
+    help="What noise may miss. Default: 1e-9.",
+)
+@click.option("--learner", metavar="LEARNER", help="How it is learned: one of the above.")
+@click.option(
+    "--features",
+    type=options.NAMES,
+    metavar="COLUMNS",
+    help="What predicts. Default: all that may.",
+)
+@click.option(
+    "--set",
+    "stated",
+    multiple=True,
+    metavar="OPTION=VALUE",
+    help="An option of the learner: rounds=5.",
+)
+@click.option(
+    "-o",
+    "--output",
+    "out",
+    metavar="MODEL.json",
+    callback=options.require_name,
+    help="Where the model goes.",
+)
+@click.option(
+    "--sql",
+    "query",
+    metavar="FILE",
+    callback=options.require_name,
+    help="Also write a query that predicts.",
+)
+@click.option(
+    "--dialect",
+    type=click.Choice(["duckdb", "postgres", "spark"]),
+    default="duckdb",
+    metavar="DIALECT",
+    help="Of the query: duckdb, postgres, spark.",
+)
+@options.policy_option
+@options.leave_out_option
+@curator_options.ledger_option
+@curator_options.analyst_option
+@click.option("--force", is_flag=True, help="Replace the model if it exists.")
+@click.option("--dry-run", is_flag=True, help="Show the price; read and spend nothing.")
+@options.reading_options
+@options.json_option
+def command(
+    source: str,
+    *,
+    out: str | None,
+    query: str | None,
+    dialect: Literal["duckdb", "postgres", "spark"],
+    predicted: str | None,
+    stated: tuple[str, ...],
+    force: bool,
+    dry_run: bool,
+    as_json: bool,
+    **choices: Any,
+) -> None:
+    """Learn a private model that predicts a column of SOURCE."""
+    choices |= {"target": predicted, **_read_stated(stated)}
+    if dry_run:
+        from discreet.api.learn import explain_learning
+
+        _show_result(explain_learning(source, **choices), as_json=as_json)
+        return
+    if out is None:
+        raise WrongUsage("Name where the model goes with -o MODEL.json, or add --dry-run.")
+    others = [place for place in (query,) if place is not None]
+    _require_places(source, out, others, force=force)
+    from discreet.api.learn import learn
+    from discreet.writing import write_atomically
+
+    with output.progress() as step:
+        found = learn(source, output=out, force=force, progress=step, **choices)
+    if query is not None:
+        write_atomically(Path(query), found.to_sql(dialect=dialect) + ";\n")
+    _show_result(found, as_json=as_json, others=others)
+
+
+def _require_places(source: str, out: str, others: Sequence[str], *, force: bool) -> None:
+    """Refuse, before anything is spent, what could not be written afterwards."""
+    from discreet.writing import require_writable_path
+
+    places = [Path(one).resolve() for one in (out, *others)]
+    if Path(source).resolve() in places:
+        raise OutputRefused("The model would replace the source. Name another file with -o.")
+    if len(set(places)) < len(places):
+        raise OutputRefused("Two outputs have the same name. Name another file.")
+    for one in others:
+        require_writable_path(Path(one), may_exist=force)
+
+
+def _read_stated(stated: tuple[str, ...]) -> dict[str, str]:
+    pairs = [one.partition("=") for one in stated]
+    for name, sign, value in pairs:
+        if not (name and sign and value):
+            raise WrongUsage("Write --set OPTION=VALUE, such as --set rounds=5.")
+    return {name.replace("-", "_"): value for name, _, value in pairs}
+
+
+def _show_result(
+    found: LearnedModel | LearningExplanation, *, as_json: bool, others: Sequence[str] = ()
+) -> None:
+    from discreet.learning.record import LearnedModel
+
+    if as_json:
+        output.print_json(found)
+        return
+    to = output.console()
+    output.print_sentence(to, found.verdict, style="bold")
+    for caution in found.cautions:
+        output.print_sentence(to, f"Note: {caution}")
+    if isinstance(found, LearnedModel):
+        spent = "It cost nothing: it was learned before." if found.cached else ""
+        left = found.remaining.get("epsilon")
+        if not found.cached:
+            spent = f"Spent epsilon {found.spent['epsilon']:g}."
+        if left is not None:
+            spent += f" Left: epsilon {left:g}."
+        output.print_sentence(to, spent)
+        output.print_sentence(to, f"Written to {', '.join([str(found.output), *others])}.")

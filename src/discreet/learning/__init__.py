@@ -1,0 +1,1 @@
+"""TABLE IN, PRIVATE MODEL OUT: from counts the engine makes."""

@@ -1,0 +1,183 @@
+"""A learned model as a result: what was promised, what it predicts, and how it predicts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.engines.connect import opened_table
+from discreet.errors import WrongUsage
+from discreet.learning.model_file import SavedPredictor
+from discreet.learning.scoring_sql import write_scoring_query
+from discreet.result import Result
+from discreet.sql import build
+
+
+@dataclass(frozen=True)
+class LearningExplanation(Result):
+    """What a model would cost; no row was read, and nothing was spent."""
+
+    source: str
+    table: str
+    verdict: str
+    learner: str
+    task: str
+    target: str | None
+    features: tuple[str, ...]
+    epsilon: float
+    delta: float
+    unit: str
+    rows_per_unit: int
+    remaining: Mapping[str, Any]
+    cautions: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class LearnedModel(Result):
+    """A private model, with what was promised and paid for it.
+
+    Attributes:
+        source: What it was learned from.
+        table: The table's name.
+        verdict: One sentence.
+        learner: How it was learned.
+        task: What it does: classification, regression, clustering or components.
+        target: What it predicts, None where nothing is.
+        classes: The classes it predicts.
+        features: What it predicts from.
+        epsilon: What it cost.
+        delta: The chance that noise does not cover.
+        unit: Whose rows are protected together.
+        rows_per_unit: How many rows of a unit counted.
+        spent: What was charged this time.
+        remaining: What is left.
+        cached: Whether it was learned before, so that it was free.
+        cautions: What to know.
+        output: Where it was written.
+    """
+
+    source: str
+    table: str
+    verdict: str
+    learner: str
+    task: str
+    target: str | None
+    classes: tuple[Any, ...]
+    features: tuple[str, ...]
+    epsilon: float
+    delta: float
+    unit: str
+    rows_per_unit: int
+    spent: Mapping[str, float]
+    remaining: Mapping[str, Any]
+    cached: bool
+    cautions: tuple[str, ...]
+    output: str | None
+    _saved: SavedPredictor = field(repr=False, compare=False)
+
+    @property
+    def saved(self) -> SavedPredictor:
+        """The model as its file has it."""
+        return self._saved
+
+    def predict(self, source: object) -> NDArray[Any]:
+        """Return the predicted class or number of each row of a table: a path, a URL or a frame."""
+        return predict_values(self._saved, source)
+
+    def predict_proba(self, source: object) -> NDArray[np.float64]:
+        """Return the chance of each class, a row for each row of a table."""
+        return predict_chances(self._saved, source)
+
+    def score(self, source: object) -> float:
+        """Return the accuracy of predicted classes, or the R² of predicted numbers, on rows with a target.
+
+        What it returns is exact and not private: use it on rows that need no protection.
+        """
+        return score_predictions(self._saved, source)
+
+    def to_sql(
+        self,
+        table: str | None = None,
+        *,
+        keep: Sequence[str] | None = None,
+        dialect: Literal["duckdb", "postgres", "spark"] = "duckdb",
+    ) -> str:
+        """Return a query that predicts in the database: the prediction and the chance of each class.
+
+        Args:
+            table: The table whose rows are scored, `schema.table` where it needs one; by default the model's own.
+            keep: The columns that stand beside the prediction, such as a key; by default the features.
+            dialect: `duckdb`, `postgres` or `spark`.
+
+        Raises:
+            WrongUsage: The model is no sum of shape functions, or there is no such dialect.
+
+        >>> import discreet, pyarrow
+        >>> people = pyarrow.table({"age": [30, 60] * 500, "ill": [False, True] * 500})
+        >>> model = discreet.learn(people, target="ill", bounds={"age": (0, 110)})
+        >>> model.to_sql("clinic.people", keep=["age"]).startswith('SELECT "age" AS "age", CASE WHEN')
+        True
+        """
+        place = self.table if table is None else table
+        return write_scoring_query(self._saved, table=place, keep=keep, dialect=dialect)
+
+
+def predict_values(saved: SavedPredictor, source: object) -> NDArray[Any]:
+    """Return the predicted class or number of each row."""
+    found = saved.predictor.predict(_read_codes(saved, source))
+    if saved.space.task == "classification":
+        values = np.empty(len(saved.space.classes), object)
+        values[:] = saved.space.classes
+        chosen = values[found.argmax(axis=1)]
+        return np.array(chosen.tolist()) if len(chosen) else chosen
+    return found[:, 0] if saved.space.task == "regression" else found
+
+
+def predict_chances(saved: SavedPredictor, source: object) -> NDArray[np.float64]:
+    """Return the chance of each class for each row.
+
+    Raises:
+        WrongUsage: The model predicts no classes.
+    """
+    if saved.space.task != "classification":
+        raise WrongUsage(f"A model of {saved.space.task} predicts no classes. Use `predict`.")
+    return saved.predictor.predict(_read_codes(saved, source))
+
+
+def score_predictions(saved: SavedPredictor, source: object) -> float:
+    """Return accuracy or R² on the rows whose target is there.
+
+    Raises:
+        WrongUsage: The model predicts nothing.
+    """
+    space = saved.space
+    if space.target is None:
+        raise WrongUsage("A model without a target predicts nothing that could be compared.")
+    table = _read_columns(source, [column.name for column in space.columns])
+    truth = space.target.encode(table.column(space.target.name).combine_chunks())
+    is_there = truth != space.target.missing
+    found = saved.predictor.predict(space.encode(table))[is_there]
+    truth = truth[is_there]
+    if space.task == "classification":
+        return float((found.argmax(axis=1) == truth).mean())
+    actual = space.target_numbers[truth]
+    unexplained = float(((actual - found[:, 0]) ** 2).sum())
+    return 1 - unexplained / (float(((actual - actual.mean()) ** 2).sum()) or 1.0)
+
+
+def _read_codes(saved: SavedPredictor, source: object) -> NDArray[np.int32]:
+    return saved.space.encode(
+        _read_columns(source, [column.name for column in saved.space.features])
+    )
+
+
+def _read_columns(source: object, names: list[str]) -> Any:
+    """Return the columns of a table that are there, as Arrow."""
+    with opened_table(source) as opened:
+        known = {column.name for column in opened.columns}
+        wanted = [build.column(name) for name in names if name in known]
+        return opened.engine.run(build.select(*wanted, source=opened.relation.copy()))

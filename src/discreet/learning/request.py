@@ -1,0 +1,129 @@
+"""A request for a model: all that decides it besides the data, and what it costs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from discreet.dp.accounting import rho_of_epsilon
+from discreet.dp.budget import Price
+from discreet.dp.noise import Noise
+from discreet.dp.spending import PureSpending, ZcdpSpending
+from discreet.errors import InvalidBudget, WrongUsage
+from discreet.learning.features import FeatureSpace, Task
+from discreet.learning.training import Training, TrainingCounts
+from discreet.option_values import read_options
+from discreet.registry import LEARNERS, LearnerSpec
+
+DEFAULT_DELTA = "1e-9"
+_DEFAULTS: dict[Task, str] = {
+    "classification": "boosting",
+    "regression": "linear",
+    "clustering": "k-means",
+    "components": "pca",
+}
+
+
+@dataclass(frozen=True)
+class LearningRequest:
+    """A model that is asked for.
+
+    Attributes:
+        space: The features and the target.
+        learner: How it is learned.
+        epsilon: What it may cost.
+        delta: The chance that Gaussian noise does not cover; 0 for noise without it.
+        options: The learner's options, checked.
+    """
+
+    space: FeatureSpace
+    learner: LearnerSpec
+    epsilon: Fraction
+    delta: Fraction
+    options: Mapping[str, Any] = field(default_factory=dict[str, Any])
+
+    def __post_init__(self) -> None:
+        if self.epsilon <= 0:
+            raise InvalidBudget("A model needs an epsilon above 0, such as 1.")
+        if not 0 <= self.delta < 1:
+            raise InvalidBudget("A delta is from 0 to below 1, such as 1e-9.")
+        if self.delta == 0 and not self.learner.is_pure:
+            raise WrongUsage(
+                f"The learner '{self.learner.name}' needs a delta above 0, such as 1e-9."
+            )
+        if self.space.task not in self.learner.tasks:
+            fitting = [one.name for one in LEARNERS.all() if self.space.task in one.tasks]
+            raise WrongUsage(
+                f"The learner '{self.learner.name}' does not do {self.space.task}. Choose {', '.join(fitting)}."
+            )
+
+    @property
+    def price(self) -> Price:
+        """What the ledger is charged.
+
+        Guarantee: what is measured is rho-zCDP in all, hence (epsilon, delta)-DP (Bun & Steinke 2016, Lemma
+        3.5); without a delta it is epsilon-DP, hence epsilon²/2-zCDP (Proposition 3.3).
+        """
+        if self.delta == 0:
+            return Price(self.epsilon, Fraction(0), self.epsilon**2 / 2, Fraction(0))
+        return Price(self.epsilon, self.delta, self._whole_rho, Fraction(0))
+
+    @property
+    def _whole_rho(self) -> Fraction:
+        return rho_of_epsilon(self.epsilon, delta=self.delta)
+
+    def key(self) -> str:
+        """Return one text for all that decides the model; equal requests are paid once."""
+        content = {
+            "learn": 1,
+            "space": self.space.to_content(),
+            "learner": self.learner.name,
+            "options": {name: str(value) for name, value in self.options.items()},
+            "epsilon": str(self.epsilon),
+            "delta": str(self.delta),
+        }
+        return json.dumps(content, sort_keys=True, ensure_ascii=True, separators=(",", ":"))
+
+    def make_spending(
+        self, *, sensitivity: int, one: int, noise: Noise | None = None
+    ) -> ZcdpSpending:
+        """Return what the looks at counts are paid from."""
+        if self.delta == 0:
+            return PureSpending(self.epsilon, sensitivity=sensitivity, one=one, noise=noise)
+        return ZcdpSpending(self._whole_rho, sensitivity=sensitivity, one=one, noise=noise)
+
+    def fit(self, counts: TrainingCounts, *, seed: int, noise: Noise | None = None) -> Any:
+        """Return the predictor that is learned from `counts`, for the price of the request."""
+        spending = self.make_spending(sensitivity=counts.sensitivity, one=counts.one, noise=noise)
+        chance = np.random.default_rng(seed)
+        training = Training(counts, self.space, spending, self.epsilon, chance)
+        return self.learner.fit(training, **self.options)
+
+
+def choose_learner(name: str | None, task: Task) -> LearnerSpec:
+    """Return a learner by its name, by default the one for the task.
+
+    Raises:
+        WrongUsage: There is no such learner.
+    """
+    return LEARNERS.get(name or _DEFAULTS[task])
+
+
+def read_learner_options(learner: LearnerSpec, stated: Mapping[str, object]) -> dict[str, Any]:
+    """Return the options that are stated, checked; those that are not are the learner's own choice.
+
+    Raises:
+        WrongUsage: An option is unknown, or not of its kind.
+    """
+    known = {option.name: option for option in learner.options}
+    given = {name: value for name, value in stated.items() if value is not None}
+    try:
+        found = read_options(known, given, owner=f"learner {learner.name}")
+    except ValueError as error:
+        raise WrongUsage(str(error)) from None
+    return {name: value for name, value in found.items() if value is not None}

@@ -1,0 +1,80 @@
+"""What a learner works with: counts of coded rows, and what it may spend on noisy looks at them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Protocol
+
+import numpy as np
+from numpy.random import Generator
+from numpy.typing import NDArray
+
+from discreet.dp.spending import ZcdpSpending
+from discreet.learning.features import FeatureSpace
+
+Counts = NDArray[np.int64]
+Codes = NDArray[np.intp]
+Columns = tuple[int, ...]
+
+
+class TrainingCounts(Protocol):
+    """Exact counts of coded rows, which stay in the engine; a learner adds noise to all that it takes from them."""
+
+    @property
+    def sensitivity(self) -> int:
+        """How much the rows of one unit count in all, in counted units."""
+        ...
+
+    @property
+    def one(self) -> int:
+        """What a whole row counts."""
+        ...
+
+    def count(self, columns: Sequence[Columns], maps: Sequence[Codes] | None) -> list[Counts]:
+        """Return the counts of each of `columns`, of codes or of the coarser ones that `maps` gives them."""
+        ...
+
+    def count_scored(
+        self,
+        weights: Sequence[Counts],
+        cuts: Sequence[int],
+        columns: Sequence[Columns],
+        maps: Sequence[Codes] | None = None,
+    ) -> list[Counts]:
+        """Return the counts of each of `columns` by how many of `cuts` a row's score reaches, the first axis."""
+        ...
+
+
+@dataclass(frozen=True)
+class Training:
+    """All that a learner gets.
+
+    Attributes:
+        counts: Counts of coded rows, in the order of `space.columns`.
+        space: The features and the target.
+        spending: What noisy looks are paid from; all of it may be spent, and no more.
+        epsilon: What was asked for, a public fact that settings may depend on.
+        chance: Randomness that protects nothing, such as the order of features.
+    """
+
+    counts: TrainingCounts
+    space: FeatureSpace
+    spending: ZcdpSpending
+    epsilon: Fraction
+    chance: Generator
+
+    @property
+    def target_place(self) -> int:
+        """The place of the target among the coded columns."""
+        return len(self.space.features)
+
+    def count_pairs(self) -> list[Counts]:
+        """Return the exact counts of each feature with the target, without rows whose target is missing.
+
+        Axis 0 has the codes of the feature, axis 1 those of the target.
+        """
+        target = self.target_place
+        found = self.counts.count([(place, target) for place in range(target)], None)
+        return [one[:, :-1] for one in found]

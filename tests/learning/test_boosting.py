@@ -1,0 +1,169 @@
+"""Boosting finds what is there, on arrays and on an engine alike."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from tests.learning.counts import ArrayCounts, make_space
+
+from discreet.api.learn import explain_learning, learn, load_model
+from discreet.dp.spending import ZcdpSpending
+from discreet.errors import BudgetExceeded, UndeclaredDomain, UnreadableSource, WrongUsage
+from discreet.learning.specs.boosting import add_up_residuals, fit_boosting
+from discreet.learning.training import Training
+
+DECLARED = {
+    "bounds": {"age": (0, 99)},
+    "values": {"smokes": ["no", "yes"], "town": ["a", "b", "c"], "ill": ["no", "yes"]},
+}
+
+
+def make_people(count, seed=1):
+    chance = np.random.default_rng(seed)
+    age = chance.integers(0, 100, count)
+    smokes = chance.integers(0, 2, count)
+    odds = 1 / (1 + np.exp(-(age - 55) / 8 - 2 * (smokes - 0.5)))
+    ill = chance.random(count) < odds
+    return pa.table(
+        {
+            "age": age,
+            "smokes": np.array(["no", "yes"])[smokes],
+            "town": np.array(["a", "b", "c"])[chance.integers(0, 3, count)],
+            "ill": np.array(["no", "yes"])[ill.astype(int)],
+            "cost": age * 10.0 + 500 * smokes,
+        }
+    )
+
+
+def test_counts_by_score_and_residuals_add_up_to_the_gradient():
+    chance = np.random.default_rng(5)
+    counted = chance.integers(0, 9, (4, 3, 3))
+    residuals = chance.integers(-256, 257, (4, 2))
+    expected = [
+        sum(int(counted[s, b, y]) * int(residuals[s, y]) for s in range(4) for y in range(2))
+        for b in range(3)
+    ]
+    assert add_up_residuals(counted, residuals).tolist() == expected
+
+
+def test_shapes_follow_the_target_where_noise_is_small():
+    chance = np.random.default_rng(2)
+    first = chance.integers(0, 8, 4000)
+    rows = np.stack([first, chance.integers(0, 4, 4000), (first > 3).astype(int)], axis=1)
+    space = make_space([9, 5, 3], ordered=(0,))
+    spending = ZcdpSpending(Fraction(50), sensitivity=1)
+    training = Training(ArrayCounts(rows, space.sizes), space, spending, Fraction(10), chance)
+    model = fit_boosting(training)
+    assert (model.predict(rows)[:, 1] > 0.5).astype(int).tolist() == rows[:, 2].tolist()
+    assert np.ptp(model.shapes[0][:-1]) > 5 * np.ptp(model.shapes[1][:-1])
+
+
+def test_all_of_the_price_and_no_more_is_spent():
+    rows = np.random.default_rng(2).integers(0, 3, (100, 3))
+    space = make_space([4, 4, 4])
+    spending = ZcdpSpending(Fraction(1, 3), sensitivity=1)
+    training = Training(
+        ArrayCounts(rows, space.sizes), space, spending, Fraction(1), np.random.default_rng(0)
+    )
+    fit_boosting(training)
+    assert 0 <= spending.left < Fraction(1, 10**9)
+
+
+@pytest.mark.parametrize("learner", ["boosting", "naive-bayes"])
+def test_a_model_predicts_people_it_has_not_seen(learner, tmp_path):
+    people, others = make_people(6000), make_people(2000, seed=9)
+    model = learn(
+        people,
+        target="ill",
+        learner=learner,
+        leave_out=["cost"],
+        output=tmp_path / "model.json",
+        **DECLARED,
+    )
+    assert model.score(others) > 0.8
+    again = load_model(tmp_path / "model.json")
+    np.testing.assert_array_equal(again.predict_proba(others), model.predict_proba(others))
+    assert set(model.predict(others)) == {"no", "yes"}
+
+
+def test_boosting_predicts_numbers():
+    declared = {**DECLARED, "bounds": {"age": (0, 99), "cost": (0, 1500)}}
+    model = learn(
+        make_people(6000),
+        target="cost",
+        learner="boosting",
+        leave_out=["ill"],
+        epsilon=2,
+        **declared,
+    )
+    assert model.score(make_people(1000, seed=9)) > 0.8
+
+
+def test_the_same_request_is_the_same_model_and_free(tmp_path):
+    people = tmp_path / "people.parquet"
+    pq.write_table(make_people(500), people)
+    asked = {"target": "ill", "leave_out": ["cost"], "ledger": tmp_path / "ledger.sqlite"}
+    first = learn(people, **asked, **DECLARED)
+    second = learn(people, **asked, **DECLARED)
+    assert (first.cached, second.cached) == (False, True)
+    assert second.spent["epsilon"] == 0
+    assert first.saved.to_bytes() == second.saved.to_bytes()
+
+
+def test_a_spent_budget_learns_nothing(tmp_path):
+    from discreet.policy import parse_policy
+
+    policy = parse_policy(
+        "tables: {table: {unit: row, budget: {epsilon: 1, delta: 1e-6}, columns: {age: {role: sensitive, "
+        "bounds: [0, 99]}, ill: {role: sensitive, values: [no, yes]}}}}"
+    )
+    people = make_people(100).select(["age", "ill"])
+    asked = {"target": "ill", "ledger": tmp_path / "ledger.sqlite", "table": "table"}
+    learn(people, policy, epsilon="0.7", **asked)
+    with pytest.raises(BudgetExceeded):
+        learn(people, policy, epsilon="0.6", **asked)
+
+
+def test_undeclared_features_are_named_together():
+    with pytest.raises(UndeclaredDomain) as refused:
+        learn(make_people(10), target="ill", values={"ill": ["no", "yes"]})
+    assert set(refused.value.columns) == {"age", "smokes", "town", "cost"}
+
+
+def test_what_identifies_people_is_no_feature():
+    with pytest.raises(WrongUsage, match="identifies people"):
+        learn(make_people(10), target="ill", features=["town"], identifiers=["town"], **DECLARED)
+
+
+def test_an_explanation_spends_nothing():
+    found = explain_learning(make_people(10), target="ill", leave_out=["cost"], **DECLARED)
+    assert found.features == ("age", "smokes", "town")
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"[]", b"{}", b'{"format": "discreet learned model", "version": 2}']
+)
+def test_what_is_no_model_is_refused(content, tmp_path):
+    (tmp_path / "model.json").write_bytes(content)
+    with pytest.raises(UnreadableSource):
+        load_model(tmp_path / "model.json")
+
+
+def test_a_forged_model_is_refused(tmp_path):
+    import json
+
+    model = learn(make_people(100), target="ill", leave_out=["cost"], **DECLARED)
+    sound = json.loads(model.saved.to_bytes())
+    for damage in (
+        {"learner": "none"},
+        {"model": {**sound["model"], "shapes": []}},
+        {"model": {**sound["model"], "intercept": ["x"]}},
+        {"space": {**sound["space"], "task": "magic"}},
+    ):
+        (tmp_path / "model.json").write_text(json.dumps({**sound, **damage}))
+        with pytest.raises(UnreadableSource):
+            load_model(tmp_path / "model.json")

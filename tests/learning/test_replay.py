@@ -1,0 +1,51 @@
+"""Exact replay: what a learner releases about a table costs at most its price on a neighboring one."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.learning.counts import make_space, replay
+
+from discreet.learning.specs.boosting import fit_boosting
+from discreet.learning.specs.naive_bayes import fit_naive_bayes
+
+SIZES = [4, 8, 3]
+WIDE = [5, 9, 40]
+LEARNERS = {
+    "boosting": (fit_boosting, SIZES, "classification"),
+    "boosting of several classes": (fit_boosting, [4, 8, 5], "classification"),
+    "boosting of numbers": (fit_boosting, WIDE, "regression"),
+    "naive Bayes": (fit_naive_bayes, [4, 8, 5], "classification"),
+}
+
+
+def make_rows(sizes, count, seed=1):
+    chance = np.random.default_rng(seed)
+    return np.stack([chance.integers(0, size, count) for size in sizes], axis=1)
+
+
+@pytest.mark.parametrize("pure", [False, True], ids=["gaussian", "laplace"])
+@pytest.mark.parametrize("name", LEARNERS)
+@given(person=st.data())
+@settings(max_examples=8, deadline=None)
+def test_one_person_costs_at_most_the_price(name, pure, person):
+    fit, sizes, task = LEARNERS[name]
+    space = make_space(sizes, task=task, ordered=(1, len(sizes) - 1))
+    rows = make_rows(sizes, 120)
+    one = [person.draw(st.integers(0, size - 1)) for size in sizes]
+    cost = replay(fit, rows, np.vstack([rows, one]), space, pure=pure, amount=Fraction(1, 2))
+    assert cost <= 1 + 1e-9
+
+
+@pytest.mark.parametrize("pure", [False, True], ids=["gaussian", "laplace"])
+@pytest.mark.parametrize("name", LEARNERS)
+def test_a_person_who_is_there_many_times_exceeds_the_price(name, pure):
+    fit, sizes, task = LEARNERS[name]
+    space = make_space(sizes, task=task, ordered=(1, len(sizes) - 1))
+    rows = make_rows(sizes, 120)
+    many = np.vstack([rows, np.tile([1, 2, 1], (6, 1))])
+    assert replay(fit, rows, many, space, pure=pure) > 1
