@@ -12,7 +12,7 @@ from discreet import errors
 from discreet.cli.command import VERBS, cli
 from discreet.errors import DiscreetError
 from discreet.policy.json_schema import policy_schema
-from discreet.registry import ATTACKS, CRITERIA, FORMATS
+from discreet.registry import ATTACKS, CRITERIA, FORMATS, LEARNERS
 from discreet.server.gateway.variables import DEFAULTS
 from discreet.server.settings import AuditSettings, DirectorySettings, ServerLimits, Settings
 
@@ -151,4 +151,14 @@ def test_the_index_of_attacks_lists_the_registry_in_its_words():
         r"(?m)^- \[.+?\]\((.+?)\.md\): (.+)$", (pages / "index.md").read_text("utf-8")
     )
     assert sorted(listed) == sorted((spec.name, spec.summary) for spec in ATTACKS.own())
+    assert {page.stem for page in pages.glob("*.md")} == {"index", *(name for name, _ in listed)}
+
+
+def test_the_index_of_learners_lists_the_registry_in_its_words():
+    pages = REFERENCE.parent / "learn"
+    listed = re.findall(
+        r"(?m)^- \[.+?\]\((.+?)\.md\): (.+)$", (pages / "index.md").read_text("utf-8")
+    )
+    said = {(spec.name, spec.summary) for spec in LEARNERS.own()}
+    assert said <= set(listed)
     assert {page.stem for page in pages.glob("*.md")} == {"index", *(name for name, _ in listed)}
