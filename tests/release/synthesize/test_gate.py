@@ -21,6 +21,8 @@ from discreet.release.synthesize.gate import (
     RowCounter,
     attack_rows,
     attack_twin,
+    choose_others,
+    compare_with_others,
     judge_strictly,
     limit_rows,
     make_twin,
@@ -117,7 +119,27 @@ def test_people_are_set_aside_with_all_of_their_rows():
     )
     assert twin is not None
     assert not set(units[twin.is_other]) & set(units[~twin.is_other])
-    assert len(twin.others) == 80
+    assert len(twin.others) == len(twin.people) == 20  # one row of each
+
+
+@pytest.mark.statistics
+def test_many_rows_of_a_person_make_no_attack_surer_of_itself():
+    """People with 30 equal rows each, 4 tables of strangers: each attack on one exceeds with alpha 1e-6."""
+    chance = np.random.default_rng(6)
+    units = np.repeat(np.arange(120), 30)
+    exceeding: dict[str, int] = {"people": 0, "rows": 0}
+    for _ in range(4):
+        drawn = chance.permutation(draw_people(240).rows)
+        rows, strangers = drawn[units], drawn[chance.integers(120, 240, 2000)]
+        is_other = choose_others(units, chance)
+        assert is_other is not None
+        for name, of in (("people", units), ("rows", np.arange(len(units)))):
+            source = CodedPeople(rows, of, is_all=True)
+            twin = compare_with_others(source, strangers, is_other, chance)
+            found = attack_twin(twin, COLUMNS, label="made", sensitive=["c2"], chance=chance)
+            exceeding[name] += sum(judge_strictly(one, TOLERANCE).exceeds for one in found)
+    assert exceeding["people"] == 0
+    assert exceeding["rows"] > 0  # what was wrong: each row taken for a person
 
 
 def test_too_few_people_give_no_control():

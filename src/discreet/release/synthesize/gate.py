@@ -10,6 +10,9 @@ The rows that are to be published are compared with rows drawn anew from the sam
 nearer to people than these, they would hold more than what was paid for.
 
 Of a large source a sample of rows is read. A person has more influence on a twin made of it, not less.
+
+Of each person one row is attacked, chosen by chance: rows of one person are alike, and several of them would make
+an attack look surer of itself than it is.
 """
 
 from __future__ import annotations
@@ -90,12 +93,14 @@ class TwinTable:
         people: Rows of people it was made from.
         others: Rows of people who were set aside.
         is_other: Which rows of the source are theirs.
+        is_attacked: Which rows of the source stand for their person: one of each.
     """
 
     rows: Codes
     people: Codes
     others: Codes
     is_other: NDArray[np.bool_]
+    is_attacked: NDArray[np.bool_]
 
 
 def make_twin(
@@ -127,12 +132,16 @@ def choose_others(units: NDArray[np.int64], chance: Generator) -> NDArray[np.boo
 def compare_with_others(
     source: CodedPeople, made: Codes, is_other: NDArray[np.bool_], chance: Generator
 ) -> TwinTable:
-    """Return a twin with people it was made from, as many as were set aside.
+    """Return a twin with people it was made from, as many as were set aside, and one row of each.
 
     A description fits one of more people less often.
     """
-    inside = chance.permutation(np.flatnonzero(~is_other))[: np.sum(is_other)]
-    return TwinTable(_cap_rows(made, chance), source.rows[inside], source.rows[is_other], is_other)
+    is_attacked = limit_rows(source.units, 1, chance)
+    others = is_attacked & is_other
+    inside = chance.permutation(np.flatnonzero(is_attacked & ~is_other))[: np.sum(others)]
+    return TwinTable(
+        _cap_rows(made, chance), source.rows[inside], source.rows[others], is_other, is_attacked
+    )
 
 
 def _cap_rows(rows: Codes, chance: Generator) -> Codes:
@@ -365,9 +374,8 @@ def attack_candidate(
     )
     progress("published rows", 0, 1)
     anew = candidate.draw_anew(min(len(candidate.codes), MOST_ROWS))
-    findings.append(
-        attack_rows(candidate.codes, anew, source.rows, columns, label=label, chance=chance)
-    )
+    people = source.rows[twin.is_attacked]
+    findings.append(attack_rows(candidate.codes, anew, people, columns, label=label, chance=chance))
     together = GateResult()
     if gate.earlier:
         progress("earlier releases", 0, 1)
@@ -437,7 +445,7 @@ def _attack_with_earlier(
         table = _load_table(scratch, rows, candidate.label)
         results: list[GateResult] = []
         for is_meant in (~twin.is_other, twin.is_other):
-            places = chance.permutation(np.flatnonzero(is_meant))[:MOST_PEOPLE]
+            places = chance.permutation(np.flatnonzero(is_meant & twin.is_attacked))[:MOST_PEOPLE]
             people = _load_table(scratch, raw.take(places), candidate.label)
             known = _know_people(people, gate.asked, before)
             results.append(attack_jointly(known, table, before))
