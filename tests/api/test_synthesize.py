@@ -18,6 +18,7 @@ from discreet.dp.accounting.conversion import epsilon_of_rho
 from discreet.dp.accounting.pricing import price
 from discreet.dp.event import Sequence
 from discreet.errors import (
+    BudgetExceeded,
     InvalidBudget,
     UndeclaredDomain,
     UndeclaredUnit,
@@ -369,3 +370,15 @@ def test_an_evaluation_is_refused_before_anything_is_read():
         discreet.synthesize(PEOPLE, **DECLARED, evaluate=1)
     with pytest.raises(InvalidBudget, match=r"0\.1"):
         discreet.synthesize(PEOPLE, **DECLARED, target="ill", evaluate=0)
+
+
+def test_over_budget_with_its_evaluation_the_table_is_not_paid_either(tmp_path: Any):
+    pq.write_table(PEOPLE, tmp_path / "people.parquet")
+    asked = {**DECLARED, "target": "ill", "ledger": tmp_path / "ledger.sqlite"}
+    with pytest.raises(BudgetExceeded, match=r"costs epsilon 1001 .*Nothing was spent"):
+        discreet.synthesize(tmp_path / "people.parquet", **asked, evaluate=1000)
+    alone = discreet.synthesize(tmp_path / "people.parquet", **asked)
+    assert alone.spent["epsilon"] == 1
+    # Paid for already, the table is free, and the evaluation is refused alone.
+    with pytest.raises(BudgetExceeded, match=r"costs epsilon 1000,"):
+        discreet.synthesize(tmp_path / "people.parquet", **asked, evaluate=1000)

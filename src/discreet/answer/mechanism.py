@@ -97,6 +97,7 @@ def release_mechanism(  # noqa: PLR0913 -- what is charged, and what is done
     question: str,
     mechanism: Callable[[CodedCounter], bytes],
     searches: DomainSearches | None = None,
+    room: Price | None = None,
     stop: CancelToken | None = None,
 ) -> MechanismResult:
     """Charge `price`, and return what `mechanism` makes of counts of the coded rows.
@@ -118,6 +119,7 @@ def release_mechanism(  # noqa: PLR0913 -- what is charged, and what is done
         question: What the ledger shows to people.
         mechanism: What counts, adds noise, and returns what is released.
         searches: Domains that are found privately first; a part of the price.
+        room: What must be left after a new charge, for a mechanism that follows.
         stop: Ends it from another thread.
 
     Raises:
@@ -129,7 +131,7 @@ def release_mechanism(  # noqa: PLR0913 -- what is charged, and what is done
         held = find_protected_table(curator.catalog, table)
         rows = scan_table(held, held.name)
         run = _MechanismRun(curator, [(rows, columns)], _PlannedSearches(held, searches))
-        order = _Order(price, request, question)
+        order = _Order(price, request, question, room)
         return run.pay(order, lambda counters: mechanism(counters[0]), stop or CancelToken())
 
 
@@ -173,6 +175,7 @@ class _Order:
     price: Price
     request: str
     question: str
+    room: Price | None = None
 
 
 class _PlannedSearches:
@@ -215,7 +218,13 @@ class _MechanismRun:
             order.request, price, self.touches, charged.accounts, analyst=curator.analyst
         )
         reservation = payments.reserve(
-            self.touches, charged.accounts, price, key=key, at=at, question=order.question
+            self.touches,
+            charged.accounts,
+            price,
+            key=key,
+            at=at,
+            question=order.question,
+            room=order.room,
         )
         packed = reservation.answer
         if packed is None:

@@ -93,14 +93,17 @@ class Payments:
         key: str,
         at: datetime,
         question: str,
+        room: Price | None = None,
     ) -> Reservation:
         """Charge all `accounts`, or none; the ledger then knows the ids of the tables.
+
+        A new charge is refused unless `room` is left after it.
 
         Raises:
             BudgetExceeded: Too little is left; nothing was spent.
         """
         ledger = self._asker.ledger
-        reservation = ledger.reserve(accounts, price, key=key, at=at, question=question)
+        reservation = ledger.reserve(accounts, price, key=key, at=at, question=question, room=room)
         for held in _touched_tables(touches):
             if held.account not in self._remembered:
                 remember_id(held, ledger, self._found[held.account].source, at=at)

@@ -21,7 +21,7 @@ from discreet.release.synthesize.model_file import SavedModel
 _STREAM = 2  # of chance, apart from those of rows and of attacks
 
 
-def require_evaluation(target: str | None, epsilon: ExactNumber) -> Fraction:
+def require_evaluation(target: str | None, epsilon: ExactNumber) -> Price:
     """Return the price of an evaluation.
 
     Raises:
@@ -35,11 +35,11 @@ def require_evaluation(target: str | None, epsilon: ExactNumber) -> Fraction:
     exact = to_fraction(epsilon)
     if exact <= 0:
         raise InvalidBudget("An evaluation costs an epsilon above 0, such as 0.1.")
-    return exact
+    return Price(exact, Fraction(0), exact**2 / 2, Fraction(0))
 
 
 def evaluate_model(
-    curator: Curator, table: str, paid: MechanismResult, *, target: str, epsilon: Fraction
+    curator: Curator, table: str, paid: MechanismResult, *, target: str, price: Price
 ) -> tuple[Evaluation, MechanismResult]:
     """Return how well a model of synthetic rows predicts in the source, and what was spent in all.
 
@@ -47,7 +47,7 @@ def evaluate_model(
     """
     saved = SavedModel.from_bytes(paid.content)
     columns = saved.domain.columns
-    place = saved.domain.place(target)
+    place, epsilon = saved.domain.place(target), price.epsilon or Fraction(0)
     if place is None:
         raise WrongUsage(f"The target '{target}' is not among the synthesized columns.")
     codes, _ = saved.draw(MOST_ROWS, np.random.default_rng([saved.seed, _STREAM]))
@@ -67,7 +67,7 @@ def evaluate_model(
         curator,
         table,
         [(one.name, one.code, one.size) for one in columns],
-        price=Price(epsilon, Fraction(0), epsilon**2 / 2, Fraction(0)),
+        price=price,
         request=json.dumps(request, sort_keys=True),
         question=f"evaluate a synthetic table of {table}: {target}",
         mechanism=judge,

@@ -28,6 +28,7 @@ from discreet.api.sample import require_drawable
 from discreet.api.synthesis_evaluation import evaluate_model, require_evaluation
 from discreet.domain.declared import FoundDomain
 from discreet.dp.accounting.exact import ExactNumber, to_fraction
+from discreet.dp.budget import Price
 from discreet.errors import RiskNotTolerated, UnknownColumn, WrongUsage, did_you_mean
 from discreet.formatting import join_names
 from discreet.policy.load import load_policy
@@ -164,11 +165,11 @@ def synthesize(  # noqa: PLR0913 -- the options of the command
         )
         known = registry_of_table(registry, opened.policy.name, opened.policy)
         require_memory(rows or 1, opened.request.domain)
-        paid = opened.pay(step)
+        paid = opened.pay(step, room=price)
         judged = None
         if target is not None and price is not None:
             judged, paid = evaluate_model(
-                opened.curator, opened.held.name, paid, target=target, epsilon=price
+                opened.curator, opened.held.name, paid, target=target, price=price
             )
         found = opened.publish(paid, places, known, rows=rows, accepted=accept_risk, step=step)
         return replace(found, evaluation=judged)
@@ -375,8 +376,11 @@ class _Synthesis:
             cautions=(*_search_cautions(request), *terms.cautions),
         )
 
-    def pay(self, step: Progress) -> MechanismResult:
-        """Charge the request, and return its model: the same one whenever the same is asked for."""
+    def pay(self, step: Progress, *, room: Price | None) -> MechanismResult:
+        """Charge the request, and return its model: the same one whenever the same is asked for.
+
+        A new request is refused unless `room` is left after it, for the evaluation of its model.
+        """
         searched = [name for name, _ in self.request.searched]
         points = find_unsure(self.policy, among=(*self.request.domain.order, *searched))
         if points:
@@ -400,6 +404,7 @@ class _Synthesis:
             choose_columns if request.searched else _column_codes(request),
             searches=self._domain_searches,
             price=request.price,
+            room=room,
             request=request.key(),
             question=f"synthesize {self.held.name} ({request.method})",
             mechanism=fit,

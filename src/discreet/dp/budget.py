@@ -22,6 +22,19 @@ class Price:
     rho: Fraction | None
     slip: Fraction
 
+    def __add__(self, other: Price) -> Price:
+        """Return what both cost; a currency that cannot pay for one cannot pay for both."""
+        return Price(
+            _add(self.epsilon, other.epsilon),
+            self.delta + other.delta,
+            _add(self.rho, other.rho),
+            self.slip + other.slip,
+        )
+
+
+def _add(one: Fraction | None, two: Fraction | None) -> Fraction | None:
+    return None if one is None or two is None else one + two
+
 
 @dataclass(frozen=True)
 class Budget:

@@ -11,7 +11,7 @@ from math import floor, log10, sqrt
 from typing import TYPE_CHECKING
 
 from discreet.dp.budget import Price
-from discreet.dp.ledger.units import Units, cost_in_units, limits_in_units
+from discreet.dp.ledger.units import NOTHING, Units, cost_in_units, limits_in_units
 from discreet.errors import BudgetExceeded, QuestionRefused, WrongUsage
 
 if TYPE_CHECKING:
@@ -34,8 +34,10 @@ class InsufficientBudget(Exception):
         self.account = account
 
 
-def make_charges(accounts: Sequence[Account], price: Price) -> list[Charge]:
-    """Return what each account pays.
+def make_charges(
+    accounts: Sequence[Account], price: Price, *, room: Price | None = None
+) -> list[Charge]:
+    """Return what each account pays; with `room`, so much must be left after it.
 
     Raises:
         QuestionRefused: an account keeps its budget in a currency in which the question has no price.
@@ -49,7 +51,12 @@ def make_charges(accounts: Sequence[Account], price: Price) -> list[Charge]:
     cost = cost_in_units(price)
     for account in accounts:
         _refuse_without_price(account, price)
-    return [Charge(account, cost, limits_in_units(account.budget)) for account in accounts]
+        if room is not None:
+            _refuse_without_price(account, room)
+    kept = NOTHING if room is None else cost_in_units(room)
+    return [
+        Charge(account, cost, limits_in_units(account.budget).leaving(kept)) for account in accounts
+    ]
 
 
 def fingerprint_charges(accounts: Sequence[Account], price: Price) -> str:

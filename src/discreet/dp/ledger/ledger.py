@@ -109,7 +109,14 @@ class Ledger(AuthenticatedStore):
         self._write(lambda connection: transactions.reopen_budget(connection, reason=reason, at=at))
 
     def reserve(
-        self, accounts: Sequence[Account], price: Price, *, key: str, at: datetime, question: str
+        self,
+        accounts: Sequence[Account],
+        price: Price,
+        *,
+        key: str,
+        at: datetime,
+        question: str,
+        room: Price | None = None,
     ) -> Reservation:
         """Charge all accounts, or none, and return the right to answer.
 
@@ -117,6 +124,8 @@ class Ledger(AuthenticatedStore):
         because a process crashed or is still at work, the same reservation, as long as accounts, cells
         and price are the same. So `key` must distinguish whatever must be paid for separately: the
         question, the state of the data, and the analyst where analysts have budgets of their own.
+
+        A new charge with `room` is refused unless so much is left after it, for what is charged next.
 
         Raises:
             BudgetExceeded: an account has too little left; nothing was charged.
@@ -127,7 +136,7 @@ class Ledger(AuthenticatedStore):
         """
         from discreet.dp.ledger import transactions
 
-        charges = make_charges(accounts, price)
+        charges = make_charges(accounts, price, room=room)
         order = transactions.ReservationRequest(
             key, at, question, price, fingerprint_charges(accounts, price)
         )
@@ -137,7 +146,7 @@ class Ledger(AuthenticatedStore):
             )
         except InsufficientBudget as refused:
             (left,) = self.remaining([refused.account])
-        raise budget_exceeded(price, left)
+        raise budget_exceeded(price if room is None else price + room, left)
 
     def commit(self, reservation: Reservation, answer: bytes) -> bytes:
         """Store `answer`, and return the one that may be shown: the first that was stored.

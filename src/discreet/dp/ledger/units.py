@@ -31,6 +31,11 @@ class Units:
         pairs = zip(astuple(self), astuple(other), strict=True)
         return Units(*(min(MOST, one + two) for one, two in pairs))
 
+    def leaving(self, room: Units) -> Units:
+        """Return these limits with so much less; a currency without a limit stays without one."""
+        pairs = zip(astuple(self), astuple(room), strict=True)
+        return Units(*(one if one == MOST else max(0, one - two) for one, two in pairs))
+
 
 NOTHING = Units(0, 0, 0, 0)
 
