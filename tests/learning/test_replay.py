@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from tests.learning.counts import make_space, replay
 
 from discreet.learning.specs.boosting import fit_boosting
+from discreet.learning.specs.linear import fit_linear
 from discreet.learning.specs.naive_bayes import fit_naive_bayes
 
 SIZES = [4, 8, 3]
@@ -19,6 +20,7 @@ LEARNERS = {
     "boosting": (fit_boosting, SIZES, "classification"),
     "boosting of several classes": (fit_boosting, [4, 8, 5], "classification"),
     "boosting of numbers": (fit_boosting, WIDE, "regression"),
+    "linear": (fit_linear, [4, 8, 3, 40], "regression"),
     "naive Bayes": (fit_naive_bayes, [4, 8, 5], "classification"),
 }
 
@@ -47,5 +49,5 @@ def test_a_person_who_is_there_many_times_exceeds_the_price(name, pure):
     fit, sizes, task = LEARNERS[name]
     space = make_space(sizes, task=task, ordered=(1, len(sizes) - 1))
     rows = make_rows(sizes, 120)
-    many = np.vstack([rows, np.tile([1, 2, 1], (6, 1))])
+    many = np.vstack([rows, np.tile([1, 2, 1, 1][: len(sizes)], (6, 1))])
     assert replay(fit, rows, many, space, pure=pure) > 1

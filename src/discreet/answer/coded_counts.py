@@ -30,10 +30,12 @@ Columns = tuple[int, ...]
 
 # Marginals are counted together in blocks of at most so many cells, which stay in a processor's cache.
 _BLOCK_CELLS = 1 << 12
-_FINE_CODES = 64  # up to so many codes of a column are counted as they are, and added up afterwards
+# Up to so many codes of a column, or so many for each coarse one, are counted as they are, and added up afterwards.
+_FINE_CODES = 64
+_FINE_FOR_COARSE = 16
 _SERVER_BLOCKS = 16  # that one query of a server counts
 _FACTOR, _KEY, _COUNT, _ROWS = "discreet_f", "discreet_k", "discreet_n", "discreet_coded"
-_SCORE = "discreet_score"
+_SCORE, _BUCKET = "discreet_score", "discreet_bucket"
 
 
 class CodedCounter:
@@ -114,18 +116,25 @@ class CodedCounter:
         used = sorted({one for some in columns for one in some})
         with self._lock:
             relation, sizes = self._coarsen_rows(maps)
-            wanted = [build.alias_as(total, _SCORE), *(build.column(self._names[i]) for i in used)]
+            kept = [build.column(self._names[i]) for i in used]
             if self.one > 1:
-                wanted.append(build.column(_FACTOR))
-            scored = build.subquery(build.select(*wanted, source=relation.copy()), _ROWS)
+                kept.append(build.column(_FACTOR))
+            scored = build.select(build.alias_as(total, _SCORE), *kept, source=relation.copy())
+            # The bucket is found once for a row, though it is part of each key.
+            inner = build.subquery(scored, _ROWS)
+            found_bucket = exp.cast(bucket, exp.DataType.Type.BIGINT)
+            wanted = [build.alias_as(found_bucket, _BUCKET), *(one.copy() for one in kept)]
+            bucketed = build.subquery(build.select(*wanted, source=inner), _ROWS)
             packed: list[exp.Expr] = []
             for some in columns:
                 cells = math.prod(sizes[one] for one in some)
-                scaled = exp.Mul(this=exp.Paren(this=bucket.copy()), expression=build.number(cells))
+                scaled = exp.Mul(this=build.column(_BUCKET), expression=build.number(cells))
                 code = exp.cast(self._pack_codes(some, sizes), exp.DataType.Type.BIGINT)
-                packed.append(exp.Add(this=scaled, expression=code) if some else bucket.copy())
+                packed.append(
+                    exp.Add(this=scaled, expression=code) if some else build.column(_BUCKET)
+                )
             shapes = [(len(cuts) + 1, *(sizes[one] for one in some)) for some in columns]
-            found = self._count_keys(scored, packed, shapes)
+            found = self._count_keys(bucketed, packed, shapes)
         self.has_counted = True
         return found
 
@@ -337,11 +346,17 @@ def _coarsen_in_engine(
 
     To give each row another code costs more than to count some more cells and to add them up.
     """
-    if maps is None or max(sizes, default=0) <= _FINE_CODES:
+    if maps is None:
+        return None
+    is_fine = [
+        size <= min(_FINE_CODES, _FINE_FOR_COARSE * _count_codes(codes))
+        for size, codes in zip(sizes, maps, strict=True)
+    ]
+    if all(is_fine):
         return None
     return [
-        np.arange(size) if size <= _FINE_CODES else codes
-        for size, codes in zip(sizes, maps, strict=True)
+        np.arange(size) if fine else codes
+        for fine, size, codes in zip(is_fine, sizes, maps, strict=True)
     ]
 
 

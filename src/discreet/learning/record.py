@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from discreet.engines.connect import opened_table
 from discreet.errors import WrongUsage
+from discreet.learning.coefficients import Coefficient, CoefficientModel
 from discreet.learning.model_file import SavedPredictor
 from discreet.learning.scoring_sql import write_scoring_query
 from discreet.result import Result
@@ -83,6 +84,12 @@ class LearnedModel(Result):
     def saved(self) -> SavedPredictor:
         """The model as its file has it."""
         return self._saved
+
+    @property
+    def coefficients(self) -> tuple[Coefficient, ...]:
+        """The coefficients of a linear model, with their errors; none of other models."""
+        found = self._saved.predictor
+        return found.coefficients if isinstance(found, CoefficientModel) else ()
 
     def predict(self, source: object) -> NDArray[Any]:
         """Return the predicted class or number of each row of a table: a path, a URL or a frame."""

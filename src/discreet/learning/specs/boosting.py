@@ -11,13 +11,9 @@ from numpy.typing import NDArray
 
 from discreet.dp.spending import RowChange, divide_budget
 from discreet.learning.additive import AdditiveModel, Link, read_additive_model
+from discreet.learning.merged_bins import MergedBins, measure_features, merge_codes
 from discreet.learning.training import Codes, Counts, Training
 from discreet.registry import LearnerSpec, OptionSpec
-from discreet.release.synthesize.resolutions import (
-    ColumnShape,
-    choose_resolutions,
-    project_on_simplex,
-)
 
 Floats = NDArray[np.float64]
 _COUNTING = 0.2  # the share of the price for the counts by which bins are merged
@@ -79,26 +75,17 @@ def fit_boosting(
     """
     spending = training.spending
     whole = spending.left
-    merged = _merge_bins(training, whole * Fraction(_COUNTING), bins)
-    found = merged.settings
+    columns = measure_features(training, whole * Fraction(_COUNTING))
+    found = choose_settings(float(training.epsilon), columns.rows)
     settings = BoostingSettings(
         bins or found.bins, rounds or found.rounds, found.rate if rate is None else rate
     )
+    merged = merge_codes(training, columns, [settings.bins] * training.target_place)
     goals = _list_goals(training)
     steps = len(training.space.features) * settings.rounds * len(goals)
     price = divide_budget(whole * Fraction(1 - _COUNTING), [1.0] * steps)[0]
     fitted = [_boost_shapes(training, merged, settings, goal, price) for goal in goals]
     return _make_model(training, merged, goals, fitted)
-
-
-@dataclass(frozen=True)
-class _MergedBins:
-    """Bins of each feature, with their noisy counts and the settings that follow from them."""
-
-    maps: list[Codes]
-    counts: list[Floats]
-    scales: list[float]
-    settings: BoostingSettings
 
 
 @dataclass(frozen=True)
@@ -122,29 +109,6 @@ class _Boosted:
     errors: list[Floats]
 
 
-def _merge_bins(training: Training, price: Fraction, bins: int | None) -> _MergedBins:
-    spending, features = training.spending, training.space.features
-    exact = training.counts.count([(place,) for place in range(len(features))], None)
-    prices = divide_budget(price, [float(len(one)) ** spending.power for one in exact])
-    noisy = [spending.measure(one, part) for one, part in zip(exact, prices, strict=True)]
-    scales = [spending.scale(part) for part in prices]
-    rows = max(1.0, float(np.median([one.sum() for one in noisy])))
-    settings = choose_settings(float(training.epsilon), rows)
-    maps: list[Codes] = []
-    for column, counts, scale in zip(features, noisy, scales, strict=True):
-        shape = ColumnShape(column.size, column.is_ordered, column.levels, has_missing=True)
-        shares = project_on_simplex(counts, rows) / rows
-        found = choose_resolutions(
-            shares, counts, scale=scale, shape=shape, caps=(bins or settings.bins,)
-        )
-        maps.append(found.of_values(0))
-    merged = [
-        np.maximum(np.bincount(codes, counts), 2 * scale)
-        for codes, counts, scale in zip(maps, noisy, scales, strict=True)
-    ]
-    return _MergedBins(maps, merged, scales, settings)
-
-
 def _list_goals(training: Training) -> list[_Goal]:
     space = training.space
     if space.task == "regression":
@@ -165,7 +129,7 @@ def _list_goals(training: Training) -> list[_Goal]:
 
 def _boost_shapes(
     training: Training,
-    merged: _MergedBins,
+    merged: MergedBins,
     settings: BoostingSettings,
     goal: _Goal,
     price: Fraction,
@@ -215,7 +179,7 @@ def add_up_residuals(counted: Counts, residuals: Counts) -> Counts:
 
 
 def _make_model(
-    training: Training, merged: _MergedBins, goals: Sequence[_Goal], fitted: Sequence[_Boosted]
+    training: Training, merged: MergedBins, goals: Sequence[_Goal], fitted: Sequence[_Boosted]
 ) -> AdditiveModel:
     """Return the model over codes: each shape is centered, and what that takes goes to the intercept."""
     space = training.space
