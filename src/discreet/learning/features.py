@@ -158,8 +158,7 @@ def choose_features(
         for column in columns
         if column.name != target and _may_predict(column, policy, features, leave_out)
     ]
-    if features is not None:
-        _require_allowed(policy, [*features, *([target] if target is not None else [])])
+    _require_allowed(policy, [*(features or ()), *([target] if target is not None else [])])
     goal = next((column for column in columns if column.name == target), None)
     wanted = [*chosen, *([] if goal is None else [goal])]
     coded = [_code_feature(column, policy) for column in wanted]

@@ -1,4 +1,4 @@
-"""discreet's own SQL functions: unlocking keys for a session, and backups."""
+"""discreet's own SQL functions: unlocking keys for a session, backups, and private models."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ from sqlglot import exp
 from discreet.errors import AccessDenied, Bug, OutputRefused, StatementFailed
 from discreet.server.backup import write_backup
 from discreet.server.gateway.audit import AuditDraft
+from discreet.server.gateway.model_calls import LEARN, explain_model, learn_model
 from discreet.server.gateway.plans import CallPlan
 from discreet.server.gateway.session_state import SessionState
-from discreet.server.session import Outcome, PreparedStatement
+from discreet.server.session import Notice, Outcome, PreparedStatement
 from discreet.writing import make_private_folder
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
@@ -27,6 +28,9 @@ def run_call(
     note: AuditDraft,
 ) -> Outcome:
     """Execute a call and return its one value."""
+    if plan.name == LEARN:
+        model, notices = learn_model(session, plan, lambda one: _argument_value(one, values), note)
+        return _call_outcome(prepared, model, note, notices)
     arguments = [_argument_value(argument, values) for argument in plan.arguments]
     if plan.name == "discreet_unlock":
         result = _unlock_column(session, plan, arguments, note)
@@ -38,9 +42,22 @@ def run_call(
         result = _make_backup(session, arguments, note)
     else:
         raise Bug(f"The function {plan.name} is not implemented.")
+    return _call_outcome(prepared, result, note)
+
+
+def explain_call(session: SessionState, plan: CallPlan, values: Sequence[object]) -> list[str]:
+    """Return lines that explain what a call would cost; nothing is read or spent."""
+    if plan.name != LEARN:
+        return ["A call of this function costs nothing."]
+    return explain_model(session, plan, lambda one: _argument_value(one, values))
+
+
+def _call_outcome(
+    prepared: PreparedStatement, result: str, note: AuditDraft, notices: tuple[Notice, ...] = ()
+) -> Outcome:
     table = pa.table({"result": pa.array([result], pa.string())})
     note.rows = 1
-    return Outcome("SELECT 1", prepared.fields, table)
+    return Outcome("SELECT 1", prepared.fields, table, notices)
 
 
 def _unlock_column(

@@ -199,6 +199,8 @@ def _run_explain(
     inner = plan.prepared.plan
     if isinstance(inner, PrivatePlan):
         lines = session.private_answers.explain(_permitted_question(session, inner, values))
+    elif isinstance(inner, CallPlan):
+        lines = calls.explain_call(session, inner, values)
     elif isinstance(inner, ControlledPlan):
         lines = inference_control.explain_control(inner)
     elif statement.privacy:

@@ -15,6 +15,7 @@ from discreet.answer.answer import Answer
 from discreet.answer.cancellation import CancelToken
 from discreet.answer.catalog import Catalog, CatalogTable
 from discreet.answer.curator import Curator
+from discreet.answer.mechanism import MechanismResult
 from discreet.answer.plan import Noise, Plan
 from discreet.answer.statement import DIALECT
 from discreet.answer.weighting import weigh_query
@@ -35,6 +36,7 @@ from discreet.errors import AccessDenied, EngineFailed, StatementFailed
 from discreet.guard.access.authority import DEFAULT_SCHEMA, Allowance, Authority, Relation, Subject
 from discreet.guard.rewrite.authorize import relations_of
 from discreet.guard.rewrite.policies import masked_columns
+from discreet.learning.model_order import ModelTerms, order_model
 from discreet.policy import model
 from discreet.policy.answer_model import BudgetPolicy, WorkloadPolicy
 from discreet.server.gateway.aggregate_grants import (
@@ -54,6 +56,7 @@ from discreet.sql import build
 from discreet.sql.types import arrow_type
 
 QUESTION_TRAITS = ServedDuckDB.traits  # how a question writes values, whatever the database
+Answered = TypeVar("Answered")
 PolicyPart = TypeVar("PolicyPart", model.Policy | None, model.TablePolicy | None)
 
 CURATORS_CACHED = 32  # curators: one for each payer and state of the tables
@@ -249,15 +252,32 @@ class PrivateAnswers:
 
     def ask(self, asked: PermittedQuestion, stop: CancelToken | None = None) -> Answer:
         """Answer the query and charge it; repeating it on the same data is free."""
+        return self._ask_twice(asked, lambda curator: _ask_curator(curator, asked, stop))
+
+    def learn(
+        self, asked: PermittedQuestion, terms: ModelTerms, stop: CancelToken | None = None
+    ) -> MechanismResult:
+        """Learn a model of the table that is permitted, and charge it; the same request again is free."""
+        name = asked.relations[0].name
+        return self._ask_twice(asked, lambda curator: order_model(curator, name, terms).pay(stop))
+
+    def explain_model(self, asked: PermittedQuestion, terms: ModelTerms) -> list[str]:
+        """Return lines that explain what a model would cost; nothing is read or spent."""
+        with self._borrow_curator(asked) as curator:
+            order = order_model(curator, asked.relations[0].name, terms)
+            return order.explain()
+
+    def _ask_twice(self, asked: PermittedQuestion, ask: Callable[[Curator], Answered]) -> Answered:
+        """Return what `ask` has of a curator, of a second one if the first lost its database."""
         with self._borrow_curator(asked) as curator:
             try:
-                return _ask_curator(curator, asked, stop)
+                return ask(curator)
             except EngineFailed as error:
                 if not is_lost(curator):  # the message is our own: it cannot be computed
                     raise StatementFailed("22000", error.summary) from None
         # The connection to the database was lost: the budget of the query stays reserved.
         with self._borrow_curator(asked) as curator:
-            return _ask_curator(curator, asked, stop)
+            return ask(curator)
 
     def close(self) -> None:
         """Close all readers."""
@@ -431,12 +451,19 @@ def _ask_curator(curator: Curator, asked: PermittedQuestion, stop: CancelToken |
     )
 
 
+def spent_notices(
+    paid: Answer | MechanismResult, *, what: str, detail: str | None = None
+) -> tuple[Notice, ...]:
+    """Return the notices of what was paid for: cost, what is left, and cautions."""
+    left = format_amounts(paid.remaining["epsilon"], paid.remaining["delta"])
+    spent = format_amounts(paid.spent["epsilon"], paid.spent["delta"])
+    cost = f"The same {what} again is free." if paid.cached else f"Spent {spent}."
+    cautions = [Notice("WARNING", caution) for caution in paid.cautions]
+    return (Notice("NOTICE", f"{cost} Left: {left}.", detail=detail), *cautions)
+
+
 def answer_notices(answer: Answer) -> tuple[Notice, ...]:
     """Return the notices of an answer: cost, what is left, and the expected error."""
-    left = answer.remaining
-    remaining = format_amounts(left["epsilon"], left["delta"])
-    spent = format_amounts(answer.spent["epsilon"], answer.spent["delta"])
-    what = "The same question again is free." if answer.cached else f"Spent {spent}."
     widest = (
         [_widest_error(errors) for errors in zip(*answer.error, strict=True)] if answer.rows else []
     )
@@ -451,8 +478,7 @@ def answer_notices(answer: Answer) -> tuple[Notice, ...]:
         if ranks is not None
     ]
     detail = f"{format_share(answer.confidence)} confidence: {', '.join(parts)}" if parts else None
-    cautions = [Notice("WARNING", caution) for caution in answer.cautions]
-    return (Notice("NOTICE", f"{what} Left: {remaining}.", detail=detail), *cautions)
+    return spent_notices(answer, what="question", detail=detail)
 
 
 def _widest_error(errors: Sequence[Any]) -> float | None:

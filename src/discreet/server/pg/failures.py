@@ -20,6 +20,7 @@ SQLSTATES: tuple[tuple[type[errors.DiscreetError], str], ...] = (
     (errors.WrongUsage, "22023"),
     (errors.InvalidKey, "22023"),
     (errors.InvalidPolicy, "F0000"),
+    (errors.RiskNotTolerated, "55000"),
     (errors.LockedSource, "55006"),
     (errors.StoreFailed, "58000"),
     (errors.LedgerFailed, "58000"),
