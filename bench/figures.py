@@ -60,6 +60,7 @@ RECIPES = {
     "synthesize": "bench.synthesize:measure_tables",
     "synthesize-credit": "bench.synthesize_credit:measure_credit",
     "synthesize-counts": "bench.synthesize_counts:measure_counts",
+    "sample-and-aggregate": "bench.sample_and_aggregate:measure_convergence",
     "serving": "bench.serve:measure_serving",
     "versions": "bench.versions:measure_versions",
     "walks": "bench.walks:measure_walks",

@@ -34,7 +34,7 @@ READERS = (
 )
 FUNCTIONS = (
     *(*READERS, "budget", "estimate_reports", "load_policy", "open_table", "serve"),
-    *("load_model", "sample", "show_progress", "write_report"),
+    *("load_model", "sample", "sample_and_aggregate", "show_progress", "write_report"),
 )
 CLASSES = (
     *("Answer", "Assessment", "CollectedReports", "Curator", "Policy", "Release", "RunningServer"),

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from discreet.api.reidentify import reidentify
     from discreet.api.report import write_report
     from discreet.api.sample import sample
+    from discreet.api.sample_and_aggregate import sample_and_aggregate
     from discreet.api.serve import RunningServer, serve
     from discreet.api.synthesize import explain_synthesis, synthesize
     from discreet.api.synthesize_tables import synthesize_tables
@@ -67,6 +68,7 @@ _HOMES = {
     "policy": "discreet.policy",
     "reidentify": "discreet.api.reidentify",
     "sample": "discreet.api.sample",
+    "sample_and_aggregate": "discreet.api.sample_and_aggregate",
     "serve": "discreet.api.serve",
     "show_progress": "discreet.api.progress",
     "synthesize": "discreet.api.synthesize",
@@ -111,6 +113,7 @@ __all__ = [
     "policy",
     "reidentify",
     "sample",
+    "sample_and_aggregate",
     "serve",
     "show_progress",
     "synthesize",

@@ -210,12 +210,13 @@ def _some_groups(
     """Return at most `most` groups of each person, chosen at random under a secret key."""
     names = [unit_name(i) for i in range(len(rows.unit))]
     shuffled = [build.column(name) for name in (*names, *(key_name(i) for i in range(len(keys))))]
-    return _first_shuffled_rows(pre, names, shuffled, most)
+    return first_shuffled_rows(pre, names, shuffled, most)
 
 
-def _first_shuffled_rows(
+def first_shuffled_rows(
     query: exp.Query, partition: Sequence[str], shuffled: Sequence[exp.Expr], most: int
 ) -> exp.Select:
+    """Return at most `most` rows of each partition, chosen at random under a secret key."""
     number = exp.Window(
         this=exp.RowNumber(),
         partition_by=[build.column(name) for name in partition],
@@ -265,7 +266,7 @@ def distinct_query(
         shuffled = [build.column(key_name(i)) for i in range(len(keys))] + [build.column(VALUE)]
         unit = [build.column(name) for name in names]
         query = query.where(exp.Not(this=build.is_null(value.tree.copy())), copy=False)
-        source = _first_shuffled_rows(query, names, [*unit, *shuffled], limit.rows)
+        source = first_shuffled_rows(query, names, [*unit, *shuffled], limit.rows)
     counted = exp.Count(this=exp.Distinct(expressions=[build.column(VALUE)]))
     names = [build.column(key_name(i)) for i in range(len(keys))]
     found = build.select(

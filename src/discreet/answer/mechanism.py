@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from discreet.answer.accounts import summarize_remaining
 from discreet.answer.cancellation import CancelToken
@@ -16,12 +16,13 @@ from discreet.answer.question_key import mechanism_key
 from discreet.answer.released_format import FAILED
 from discreet.answer.sources import scan_table
 from discreet.answer.unexpected_errors import hide_unexpected_errors, pad_duration
+from discreet.answer.unit_rows import UnitRows
 from discreet.errors import DiscreetError, EngineFailed, QuestionRefused
 
 if TYPE_CHECKING:
     from discreet.answer.catalog import Catalog
     from discreet.answer.curator import Curator
-    from discreet.answer.rows import Rows
+    from discreet.answer.rows import Rows, TouchedTable
     from discreet.answer.table_family import TableFamily
     from discreet.dp.budget import Price
     from discreet.dp.ledger.records import Reservation
@@ -81,10 +82,11 @@ def mechanism_terms(
     """Return the terms of a mechanism; nothing is spent or read."""
     held = find_protected_table(curator.catalog, table)
     rows = scan_table(held, held.name)
-    run = _MechanismRun(curator, [(rows, columns)], _PlannedSearches(held, searches))
+    limit = counting_limit(rows)
+    _plan_counting(curator, [(rows, columns)], _PlannedSearches(held, searches))
     charged = curator.payments.predict_accounts(rows.touches, at=curator.clock())
     left = summarize_remaining(curator.ledger.remaining(charged.accounts))
-    return MechanismTerms(held.unit, run.limits[0].rows, left, charged.cautions)
+    return MechanismTerms(held.unit, limit.rows, left, charged.cautions)
 
 
 def release_mechanism(  # noqa: PLR0913 -- what is charged, and what is done
@@ -130,7 +132,7 @@ def release_mechanism(  # noqa: PLR0913 -- what is charged, and what is done
     with pad_duration(curator.quantum):
         held = find_protected_table(curator.catalog, table)
         rows = scan_table(held, held.name)
-        run = _MechanismRun(curator, [(rows, columns)], _PlannedSearches(held, searches))
+        run = _plan_counting(curator, [(rows, columns)], _PlannedSearches(held, searches))
         order = _Order(price, request, question, room)
         return run.pay(order, lambda counters: mechanism(counters[0]), stop or CancelToken())
 
@@ -164,8 +166,43 @@ def release_family_mechanism(
         for held in (family.parent, *family.children):
             find_protected_table(curator.catalog, held.name)
         rows = [family.parent_rows(), *(family.child_rows(held) for held in family.children)]
-        run = _MechanismRun(curator, list(zip(rows, columns, strict=True)))
+        run = _plan_counting(curator, list(zip(rows, columns, strict=True)))
         return run.pay(_Order(price, request, question), mechanism, stop or CancelToken())
+
+
+def release_row_mechanism(
+    curator: Curator,
+    table: str | None,
+    columns: Sequence[str],
+    *,
+    price: Price,
+    request: str,
+    question: str,
+    mechanism: Callable[[UnitRows], bytes],
+    stop: CancelToken | None = None,
+) -> MechanismResult:
+    """Charge `price`, and return what `mechanism` makes of rows with their units, as `release_mechanism` of counts.
+
+    Guarantee: that of `mechanism`, if `price` covers all that it returns of rows, between tables that differ in
+    all rows of one unit.
+
+    Args:
+        curator: Whose table it is.
+        table: Which table; by default the only one.
+        columns: The columns that it gets.
+        price: What it costs.
+        request: All that decides the result, in a canonical form.
+        question: What the ledger shows to people.
+        mechanism: What adds noise, and returns what is released; it calls `UnitRows.begin_release` before noise.
+        stop: Ends it from another thread, until the rows are read.
+    """
+    with pad_duration(curator.quantum):
+        held = find_protected_table(curator.catalog, table)
+        rows = scan_table(held, held.name)
+        sources = [UnitRows(rows, columns, curator.engine)]
+        run = _MechanismRun(curator, rows.touches, lambda _: sources)
+        order = _Order(price, request, question)
+        return run.pay(order, lambda found: mechanism(found[0]), stop or CancelToken())
 
 
 @dataclass(frozen=True)
@@ -190,35 +227,77 @@ class _PlannedSearches:
         return {} if self._searches is None else self._searches.read(self._held, self.plans, exact)
 
 
-class _MechanismRun:
-    """One run: searches for domains, then coded rows, then the mechanism."""
+def _plan_counting(
+    curator: Curator,
+    counted: Sequence[tuple[Rows, Sequence[ColumnCode] | ColumnChoice]],
+    searches: _PlannedSearches | None = None,
+) -> _MechanismRun[CodedCounter]:
+    """Return the run of a mechanism that counts coded rows; refuse rows without a limit."""
+    for rows, _ in counted:
+        counting_limit(rows)
+
+    def make_counters(found: Mapping[str, PrivateDomain]) -> list[CodedCounter]:
+        return [
+            CodedCounter(
+                rows,
+                columns(found) if callable(columns) else columns,
+                curator.engine,
+                lock=curator.payments.lock,
+            )
+            for rows, columns in counted
+        ]
+
+    touches = [touch for rows, _ in counted for touch in rows.touches]
+    needs_domains = any(callable(columns) for _, columns in counted)
+    return _MechanismRun(curator, touches, make_counters, searches, needs_domains=needs_domains)
+
+
+class _RowSource(Protocol):
+    """Rows of one table, read once inside the engine or from it."""
+
+    has_counted: bool
+
+    def store_rows(self) -> Any:
+        """Do all that needs no noise, and can be stopped."""
+        ...
+
+    def close(self) -> None:
+        """Drop the rows."""
+        ...
+
+
+Source = TypeVar("Source", bound=_RowSource)
+
+
+class _MechanismRun(Generic[Source]):
+    """One run: searches for domains, then rows, then the mechanism."""
 
     def __init__(
         self,
         curator: Curator,
-        counted: Sequence[tuple[Rows, Sequence[ColumnCode] | ColumnChoice]],
+        touches: Sequence[TouchedTable],
+        make_sources: Callable[[Mapping[str, PrivateDomain]], list[Source]],
         searches: _PlannedSearches | None = None,
+        *,
+        needs_domains: bool = False,
     ) -> None:
-        self._curator, self._counted, self._searches = curator, counted, searches
-        self.limits = [counting_limit(rows) for rows, _ in counted]
-        self.touches = [touch for rows, _ in counted for touch in rows.touches]
-        self._counters: list[CodedCounter] = []
+        self._curator, self._touches, self._searches = curator, touches, searches
+        self._make_sources = make_sources
         self._has_searched = False
-        if not any(callable(columns) for _, columns in counted):
-            self._make_counters({})
+        self._sources: list[Source] = [] if needs_domains else make_sources({})
 
     def pay(
-        self, order: _Order, mechanism: Callable[[Sequence[CodedCounter]], bytes], stop: CancelToken
+        self, order: _Order, mechanism: Callable[[Sequence[Source]], bytes], stop: CancelToken
     ) -> MechanismResult:
         """Charge what was ordered, and return what the ledger keeps of it."""
         curator, price = self._curator, order.price
         payments, at = curator.payments, curator.clock()
-        charged = payments.find_accounts(self.touches, at=at, stop=stop)
+        charged = payments.find_accounts(self._touches, at=at, stop=stop)
         key = mechanism_key(
-            order.request, price, self.touches, charged.accounts, analyst=curator.analyst
+            order.request, price, self._touches, charged.accounts, analyst=curator.analyst
         )
         reservation = payments.reserve(
-            self.touches,
+            self._touches,
             charged.accounts,
             price,
             key=key,
@@ -248,7 +327,7 @@ class _MechanismRun:
 
     def _release(
         self,
-        mechanism: Callable[[Sequence[CodedCounter]], bytes],
+        mechanism: Callable[[Sequence[Source]], bytes],
         reservation: Reservation,
         stop: CancelToken,
     ) -> bytes:
@@ -258,20 +337,20 @@ class _MechanismRun:
                 reservation,
                 lambda: hide_unexpected_errors(lambda: mechanism(self._code_rows(exact))),
                 has_drawn=lambda: (
-                    self._has_searched or any(one.has_counted for one in self._counters)
+                    self._has_searched or any(one.has_counted for one in self._sources)
                 ),
             )
         finally:
-            for counter in self._counters:
-                counter.close()
+            for source in self._sources:
+                source.close()
 
     def _read_rows(self, stop: CancelToken) -> list[ExactResults]:
         """Do all that needs no noise, and can be stopped."""
         engine = self._curator.engine
 
         def read() -> list[ExactResults]:
-            for counter in self._counters:
-                counter.store_rows()
+            for source in self._sources:
+                source.store_rows()
             plans = self._searches.plans if self._searches is not None else []
             return [run_queries(plan, engine) for plan in plans]
 
@@ -284,24 +363,12 @@ class _MechanismRun:
         stop.check()
         return exact
 
-    def _code_rows(self, exact: Sequence[ExactResults]) -> list[CodedCounter]:
-        """Find domains, and return the counters of rows that are coded by them."""
+    def _code_rows(self, exact: Sequence[ExactResults]) -> list[Source]:
+        """Find domains, and return the rows that are coded by them."""
         found: dict[str, PrivateDomain] = {}
         if exact and self._searches is not None:
             self._has_searched = True
             found = self._searches.find(exact)
-        if not self._counters:
-            self._make_counters(found)
-        return self._counters
-
-    def _make_counters(self, found: Mapping[str, PrivateDomain]) -> None:
-        curator = self._curator
-        self._counters = [
-            CodedCounter(
-                rows,
-                columns(found) if callable(columns) else columns,
-                curator.engine,
-                lock=curator.payments.lock,
-            )
-            for rows, columns in self._counted
-        ]
+        if not self._sources:
+            self._sources = self._make_sources(found)
+        return self._sources

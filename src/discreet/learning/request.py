@@ -10,12 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from discreet.dp.accounting import rho_of_epsilon
 from discreet.dp.budget import Price
 from discreet.dp.noise import Noise
-from discreet.dp.spending import PureSpending, ZcdpSpending
 from discreet.errors import InvalidBudget, WrongUsage
 from discreet.learning.features import FeatureSpace, Task
+from discreet.learning.price import open_spending, price_spending
 from discreet.learning.training import Training, TrainingCounts
 from discreet.option_values import read_options
 from discreet.registry import LEARNERS, LearnerSpec
@@ -64,18 +63,8 @@ class LearningRequest:
 
     @property
     def price(self) -> Price:
-        """What the ledger is charged.
-
-        Guarantee: what is measured is rho-zCDP in all, hence (epsilon, delta)-DP (Bun & Steinke 2016, Lemma
-        3.5); without a delta it is epsilon-DP, hence epsilon²/2-zCDP (Proposition 3.3).
-        """
-        if self.delta == 0:
-            return Price(self.epsilon, Fraction(0), self.epsilon**2 / 2, Fraction(0))
-        return Price(self.epsilon, self.delta, self._whole_rho, Fraction(0))
-
-    @property
-    def _whole_rho(self) -> Fraction:
-        return rho_of_epsilon(self.epsilon, delta=self.delta)
+        """What the ledger is charged."""
+        return price_spending(self.epsilon, self.delta)
 
     def key(self) -> str:
         """Return one text for all that decides the model; equal requests are paid once."""
@@ -89,17 +78,15 @@ class LearningRequest:
         }
         return json.dumps(content, sort_keys=True, ensure_ascii=True, separators=(",", ":"))
 
-    def make_spending(
-        self, *, sensitivity: int, one: int, noise: Noise | None = None
-    ) -> ZcdpSpending:
-        """Return what the looks at counts are paid from."""
-        if self.delta == 0:
-            return PureSpending(self.epsilon, sensitivity=sensitivity, one=one, noise=noise)
-        return ZcdpSpending(self._whole_rho, sensitivity=sensitivity, one=one, noise=noise)
-
     def fit(self, counts: TrainingCounts, *, seed: int, noise: Noise | None = None) -> Any:
         """Return the predictor that is learned from `counts`, for the price of the request."""
-        spending = self.make_spending(sensitivity=counts.sensitivity, one=counts.one, noise=noise)
+        spending = open_spending(
+            self.epsilon,
+            self.delta,
+            sensitivity=counts.sensitivity,
+            one=counts.one,
+            noise=noise,
+        )
         chance = np.random.default_rng(seed)
         training = Training(counts, self.space, spending, self.epsilon, chance)
         return self.learner.fit(training, **self.options)
