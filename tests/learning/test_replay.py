@@ -12,6 +12,7 @@ from tests.learning.counts import make_space, replay
 
 from discreet.learning.specs.boosting import fit_boosting
 from discreet.learning.specs.linear import fit_linear
+from discreet.learning.specs.logistic import fit_logistic
 from discreet.learning.specs.naive_bayes import fit_naive_bayes
 
 SIZES = [4, 8, 3]
@@ -21,6 +22,7 @@ LEARNERS = {
     "boosting of several classes": (fit_boosting, [4, 8, 5], "classification"),
     "boosting of numbers": (fit_boosting, WIDE, "regression"),
     "linear": (fit_linear, [4, 8, 3, 40], "regression"),
+    "logistic": (fit_logistic, [4, 8, 5], "classification"),
     "naive Bayes": (fit_naive_bayes, [4, 8, 5], "classification"),
 }
 
