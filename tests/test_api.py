@@ -22,7 +22,17 @@ from discreet.errors import RiskNotTolerated, WrongUsage
 
 # Functions that read a table of people, by the same options.
 READERS = (
-    *("anonymize", "assess", "attack", "check", "collect", "deidentify", "draft_policy", "open"),
+    *(
+        "anonymize",
+        "assess",
+        "attack",
+        "check",
+        "choose_factor",
+        "collect",
+        "deidentify",
+        "draft_policy",
+        "open",
+    ),
     *(
         "explain_learning",
         "explain_synthesis",

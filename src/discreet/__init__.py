@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from discreet.api.attack import attack
     from discreet.api.budget import budget
     from discreet.api.check import check
+    from discreet.api.choose_factor import choose_factor
     from discreet.api.collect import CollectedReports, collect, estimate_reports
     from discreet.api.deidentify import deidentify
     from discreet.api.draft import draft_policy
@@ -52,6 +53,7 @@ _HOMES = {
     "attack": "discreet.api.attack",
     "budget": "discreet.api.budget",
     "check": "discreet.api.check",
+    "choose_factor": "discreet.api.choose_factor",
     "collect": "discreet.api.collect",
     "deidentify": "discreet.api.deidentify",
     "draft_policy": "discreet.api.draft",
@@ -97,6 +99,7 @@ __all__ = [
     "attack",
     "budget",
     "check",
+    "choose_factor",
     "collect",
     "deidentify",
     "draft_policy",
