@@ -36,6 +36,7 @@ READERS = (
     *(
         "explain_learning",
         "explain_synthesis",
+        "explain_tables",
         "learn",
         "reidentify",
         "synthesize",
@@ -44,7 +45,8 @@ READERS = (
 )
 FUNCTIONS = (
     *(*READERS, "budget", "estimate_reports", "load_policy", "open_table", "serve"),
-    *("load_model", "sample", "sample_and_aggregate", "show_progress", "write_report"),
+    *("load_model", "sample", "sample_and_aggregate", "sample_tables", "show_progress"),
+    "write_report",
 )
 CLASSES = (
     *("Answer", "Assessment", "CollectedReports", "Curator", "Policy", "Release", "RunningServer"),

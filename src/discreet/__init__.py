@@ -24,11 +24,11 @@ if TYPE_CHECKING:
     from discreet.api.progress import show_progress
     from discreet.api.reidentify import reidentify
     from discreet.api.report import write_report
-    from discreet.api.sample import sample
+    from discreet.api.sample import sample, sample_tables
     from discreet.api.sample_and_aggregate import sample_and_aggregate
     from discreet.api.serve import RunningServer, serve
     from discreet.api.synthesize import explain_synthesis, synthesize
-    from discreet.api.synthesize_tables import synthesize_tables
+    from discreet.api.synthesize_tables import explain_tables, synthesize_tables
     from discreet.engines.connect import open_table
     from discreet.measure.assess import assess
     from discreet.measure.assessment import Assessment
@@ -62,6 +62,7 @@ _HOMES = {
     "estimate_reports": "discreet.api.collect",
     "explain_learning": "discreet.api.learn",
     "explain_synthesis": "discreet.api.synthesize",
+    "explain_tables": "discreet.api.synthesize_tables",
     "learn": "discreet.api.learn",
     "load_model": "discreet.api.learn",
     "load_policy": "discreet.policy.load",
@@ -71,6 +72,7 @@ _HOMES = {
     "reidentify": "discreet.api.reidentify",
     "sample": "discreet.api.sample",
     "sample_and_aggregate": "discreet.api.sample_and_aggregate",
+    "sample_tables": "discreet.api.sample",
     "serve": "discreet.api.serve",
     "show_progress": "discreet.api.progress",
     "synthesize": "discreet.api.synthesize",
@@ -108,6 +110,7 @@ __all__ = [
     "estimate_reports",
     "explain_learning",
     "explain_synthesis",
+    "explain_tables",
     "learn",
     "load_model",
     "load_policy",
@@ -117,6 +120,7 @@ __all__ = [
     "reidentify",
     "sample",
     "sample_and_aggregate",
+    "sample_tables",
     "serve",
     "show_progress",
     "synthesize",

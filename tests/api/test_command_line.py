@@ -32,7 +32,7 @@ FUNCTIONS: Mapping[str, Functions] = {
     "limits": (discreet.open, Curator.limits),
     "register": (discreet.open, Curator.register),
     "reidentify": (discreet.reidentify,),
-    "sample": (discreet.sample,),
+    "sample": (discreet.sample, discreet.sample_tables),
     "serve": (serve,),
     "synthesize": (discreet.synthesize, discreet.synthesize_tables),
     **{f"epsilon {name.replace('_', '-')}": (getattr(epsilon, name),) for name in epsilon.__all__},
@@ -75,7 +75,7 @@ OPTIONS_ONLY = {
         "sql": "Python has `LearnedModel.to_sql`",
         "dialect": "Python has `LearnedModel.to_sql`",
     },
-    "synthesize": {"dry-run": "Python has `explain_synthesis`"},
+    "synthesize": {"dry-run": "Python has `explain_synthesis` and `explain_tables`"},
 }
 
 # Keyword arguments without an option, and why.

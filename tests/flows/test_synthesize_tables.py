@@ -13,7 +13,9 @@ import pyarrow.parquet as pq
 import pytest
 
 import discreet as library
-from discreet.api import synthesize_tables as module
+from discreet.api import family_synthesis as module
+from discreet.errors import UnreadableSource
+from discreet.release.synthesize import table_folder
 from discreet.release.synthesize.family import ChildRows, FamilyRows
 from discreet.release.synthesize.family_request import FamilyRequest
 from discreet.release.synthesize.gate import RowCounter
@@ -247,7 +249,7 @@ def test_both_tables_are_remembered_and_tried_with_the_next_ones(hospital: Path,
 def test_a_crash_while_writing_leaves_no_folder_and_no_record(
     hospital: Path, discreet, monkeypatch: pytest.MonkeyPatch
 ):
-    plain, calls = module.write_synthetic_rows, []
+    plain, calls = table_folder.write_synthetic_rows, []
 
     def crash_on_second(*given: Any, **options: Any) -> Any:
         calls.append(given)
@@ -256,7 +258,7 @@ def test_a_crash_while_writing_leaves_no_folder_and_no_record(
         return plain(*given, **options)
 
     with monkeypatch.context() as patch:
-        patch.setattr(module, "write_synthetic_rows", crash_on_second)
+        patch.setattr(table_folder, "write_synthetic_rows", crash_on_second)
         assert discreet(*arguments("-o", "made")).code != 0
     assert not (hospital / "made").exists()
     assert not list((hospital / "discreet-releases").glob("*.json"))
@@ -293,3 +295,62 @@ def test_all_that_is_published_is_the_same_on_neighbors_with_the_same_noisy_mode
     assert kept[0].content != kept[1].content
     assert {**first.manifest_content, "made": 0} == {**second.manifest_content, "made": 0}
     assert first.frames == second.frames
+
+
+def test_a_dry_run_names_price_and_errors_and_spends_nothing(hospital: Path, discreet):
+    ran = discreet(*arguments("--dry-run", "--json"))
+    assert ran.code == 0, ran.err
+    assert ran.json["remaining"]["epsilon"] == 3.0
+    patients, visits = ran.json["tables"]
+    assert (visits["table"], visits["rows_per_unit"]) == ("visits", 3)
+    paid = discreet(*arguments("-o", "made"), "--json").json["tables"]
+    for expected, found in zip((patients, visits), paid, strict=True):
+        for one, other in zip(expected["columns"], found["columns"], strict=True):
+            assert one["column"] == other["column"]
+            if one["standard_error"] is not None:  # what no relation was worth is spent on columns
+                assert 0 < other["standard_error"] <= one["standard_error"] * 1.001
+
+
+def test_tables_are_written_as_csv_with_their_model_and_page(hospital: Path, discreet):
+    more = ("--model", "model.json", "--report", "page.html", "--file-format", "csv", "--json")
+    ran = discreet(*arguments("-o", "made", *more))
+    assert ran.code == 0, ran.err
+    assert sorted(one.name for one in (hospital / "made").iterdir()) == [
+        "patients.csv",
+        "visits.csv",
+    ]
+    header = (hospital / "made" / "visits.csv").read_text().splitlines()[0]
+    assert header == "visit,patient,day,ward"
+    page = (hospital / "page.html").read_text()
+    assert "Synthetic tables" in page
+    assert "By ward." in page
+    assert "Q0000" not in page
+    drawn = discreet(
+        *("sample", "model.json", "--rows", "50", "--seed", "3", "-o", "more"),
+        *("--file-format", "csv", "--json"),
+    )
+    assert drawn.code == 0, drawn.err
+    assert [one["table"] for one in drawn.json["tables"]] == ["patients", "visits"]
+    assert len((hospital / "more" / "patients.csv").read_text().splitlines()) == 51
+    again = library.sample_tables(hospital / "model.json", rows=50, seed=3)
+    keys = again.frames["visits"]["patient"].to_pylist()
+    assert {*keys} <= {*again.frames["patients"]["id"].to_pylist()}
+    assert max(keys.count(one) for one in {*keys}) <= 3
+
+
+def test_a_model_that_does_not_fit_its_tables_is_damaged(hospital: Path, discreet):
+    assert discreet(*arguments("-o", "made", "--model", "model.json")).code == 0
+    content = json.loads((hospital / "model.json").read_text())
+    with pytest.raises(UnreadableSource, match=r"discreet\.sample_tables"):
+        library.sample(hospital / "model.json", rows=5)
+    forged: list[Any] = [json.loads(json.dumps(content)) for _ in range(5)]
+    forged[0]["tables"][1]["most"] = 4
+    forged[1]["tables"][0]["name"] = "../patients"
+    forged[2]["tables"].pop()
+    forged[3]["model"]["given"] = 1
+    forged[4]["model"]["children"] = []
+    for one in forged:
+        (hospital / "model.json").write_text(json.dumps(one))
+        ran = discreet("sample", "model.json", "--rows", "5", "-o", "more")
+        assert (ran.code, ran.error) == (1, "unreadable-source"), one["tables"]
+        assert not (hospital / "more").exists()

@@ -89,6 +89,19 @@ def mechanism_terms(
     return MechanismTerms(held.unit, limit.rows, left, charged.cautions)
 
 
+def family_mechanism_terms(
+    curator: Curator, family: TableFamily, columns: Sequence[Sequence[ColumnCode]]
+) -> MechanismTerms:
+    """Return the terms of a mechanism on all tables of a family; nothing is spent or read."""
+    _family_run(curator, family, columns)
+    rows = [family.parent_rows(), *(family.child_rows(held) for held in family.children)]
+    touches = [touch for one in rows for touch in one.touches]
+    charged = curator.payments.predict_accounts(touches, at=curator.clock())
+    left = summarize_remaining(curator.ledger.remaining(charged.accounts))
+    most = counting_limit(rows[0]).rows
+    return MechanismTerms(family.parent.unit, most, left, charged.cautions)
+
+
 def release_mechanism(  # noqa: PLR0913 -- what is charged, and what is done
     curator: Curator,
     table: str | None,
@@ -163,10 +176,7 @@ def release_family_mechanism(
         stop: Ends it from another thread.
     """
     with pad_duration(curator.quantum):
-        for held in (family.parent, *family.children):
-            find_protected_table(curator.catalog, held.name)
-        rows = [family.parent_rows(), *(family.child_rows(held) for held in family.children)]
-        run = _plan_counting(curator, list(zip(rows, columns, strict=True)))
+        run = _family_run(curator, family, columns)
         return run.pay(_Order(price, request, question), mechanism, stop or CancelToken())
 
 
@@ -203,6 +213,15 @@ def release_row_mechanism(
         run = _MechanismRun(curator, rows.touches, lambda _: sources)
         order = _Order(price, request, question)
         return run.pay(order, lambda found: mechanism(found[0]), stop or CancelToken())
+
+
+def _family_run(
+    curator: Curator, family: TableFamily, columns: Sequence[Sequence[ColumnCode]]
+) -> _MechanismRun[CodedCounter]:
+    for held in (family.parent, *family.children):
+        find_protected_table(curator.catalog, held.name)
+    rows = [family.parent_rows(), *(family.child_rows(held) for held in family.children)]
+    return _plan_counting(curator, list(zip(rows, columns, strict=True)))
 
 
 @dataclass(frozen=True)

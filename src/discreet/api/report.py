@@ -12,7 +12,7 @@ from discreet.measure.assessment import Assessment
 from discreet.release.deidentify.expert import Determination
 from discreet.release.deidentify.record import Deidentified
 from discreet.release.release import Release
-from discreet.release.synthesize.record import SyntheticRelease
+from discreet.release.synthesize.record import SyntheticRelease, SyntheticTables
 from discreet.writing import require_writable_path
 
 
@@ -22,6 +22,7 @@ def write_report(
     | Deidentified
     | Determination
     | SyntheticRelease
+    | SyntheticTables
     | AttackReport
     | Finding
     | Sequence[Finding],
@@ -30,7 +31,7 @@ def write_report(
     """Write a page about a result, aggregates only: what `--report` writes on the command line.
 
     Args:
-        result: What `assess`, `check`, `anonymize`, `deidentify` or `synthesize` returned, or findings of attacks.
+        result: What `assess`, `check`, `anonymize`, `deidentify`, `synthesize` or `synthesize_tables` returned, or findings of attacks.
         path: Where the page goes, such as `report.html`; a file that is there is replaced.
 
     Raises:
@@ -48,7 +49,6 @@ def write_report(
     from discreet.report.expert import write_expert_report
     from discreet.report.findings import write_findings_report
     from discreet.report.release import write_release_report
-    from discreet.report.synthetic import write_synthetic_report
 
     place = Path(path)
     require_writable_path(place)
@@ -61,11 +61,21 @@ def write_report(
             write_expert_report(result, place)
         case Deidentified():
             write_deidentified_report(result, place)
-        case SyntheticRelease():
-            write_synthetic_report(result, place)
+        case SyntheticRelease() | SyntheticTables():
+            _write_synthetic(result, place)
         case AttackReport():
             write_findings_report(result.findings, place)
         case Finding() | [Finding(), *_]:
             write_findings_report([result] if isinstance(result, Finding) else result, place)
         case _:
             raise WrongUsage("There is no page for this result. Show it in a notebook instead.")
+
+
+def _write_synthetic(result: SyntheticRelease | SyntheticTables, place: Path) -> None:
+    from discreet.report.synthetic import write_synthetic_report
+    from discreet.report.synthetic_tables import write_tables_report
+
+    if isinstance(result, SyntheticTables):
+        write_tables_report(result, place)
+    else:
+        write_synthetic_report(result, place)

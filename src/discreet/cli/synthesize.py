@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,18 +9,21 @@ import click
 
 from discreet.cli import curator_options, options, output
 from discreet.cli.findings import print_refusal, show_findings
-from discreet.errors import OutputRefused, RiskNotTolerated, WrongUsage
+from discreet.cli.synthesis_output import (
+    require_distinct_places,
+    show_chance,
+    show_columns,
+    show_marginals,
+    show_spending,
+)
+from discreet.errors import RiskNotTolerated, WrongUsage
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from discreet.attacks.finding import Finding
     from discreet.release.synthesize.record import (
-        ColumnSynthesis,
-        MeasuredMarginal,
         SynthesisExplanation,
         SyntheticRelease,
-        SyntheticTables,
     )
 
 HELP = """\b
@@ -35,19 +37,15 @@ noisy counts. Differential privacy bounds what it reveals of any one person.
 
 The policy declares which values are possible. Identifiers and free text get made-up values. The table
 is attacked before it is published; exit 3 if attacks learn more than is tolerated. The same request
-again is free, and so are more rows of a saved model. With --with, OUT is a folder of tables.
+is free, and so are more rows of a saved model. With --with, OUT is a folder.
 """
 
 EXAMPLES = """\b
 Examples:
   discreet synthesize people.csv --policy policy.yaml --epsilon 1 --dry-run
-  discreet synthesize people.csv --policy policy.yaml --epsilon 1 --target ill \\
-      -o synthetic.parquet --model model.json --report report.html
+  discreet synthesize people.csv --policy policy.yaml -o made.csv --model made.json
   discreet synthesize patients.csv --policy policy.yaml --with visits -o tables
 """
-
-
-_WITHIN_CHANCE = "What exceeds its tolerance here may be chance: a few people are attacked, and a refusal needs near certainty."
 
 
 @click.command(cls=options.SourceCommand, help=HELP, epilog=EXAMPLES)
@@ -111,6 +109,11 @@ _WITHIN_CHANCE = "What exceeds its tolerance here may be chance: a few people ar
     metavar="FILE.json",
     help="Also save the model, for `discreet sample`.",
 )
+@click.option(
+    "--file-format",
+    metavar="ENDING",
+    help="Of tables of --with. Default: parquet.",
+)
 @options.policy_option
 @options.leave_out_option
 @curator_options.ledger_option
@@ -133,19 +136,31 @@ def command(
     **choices: Any,
 ) -> None:
     """Write a synthetic table of SOURCE."""
-    from discreet.api.synthesize import synthesize
-
     choices["target"] = predicted
     if children:
-        unfit = {"dry-run": dry_run, "report": report}
-        _write_family(source, out, children, unfit, choices, as_json=as_json)
+        from discreet.cli.synthesize_tables import explain_family, write_family
+
+        if dry_run:
+            explain_family(source, children, choices, report=report, as_json=as_json)
+        else:
+            write_family(source, out, children, choices, report=report, as_json=as_json)
         return
+    if choices.pop("file_format"):
+        raise WrongUsage("--file-format is for several tables. The ending of OUT says it for one.")
     if dry_run:
         _explain_table(source, report, choices, as_json=as_json)
-        return
+    else:
+        _write_table(source, out, report, choices, as_json=as_json)
+
+
+def _write_table(
+    source: str, out: str | None, report: Path | None, choices: dict[str, Any], *, as_json: bool
+) -> None:
+    from discreet.api.synthesize import synthesize
+
     if out is None:
         raise WrongUsage("Name the output with -o OUT, or add --dry-run.")
-    _refuse_collisions(source, out, choices["model"], report)
+    require_distinct_places(source, out, choices["model"], report)
     with output.progress() as step:
         try:
             found = synthesize(source, output=out, progress=step, **choices)
@@ -176,129 +191,23 @@ def _explain_table(
     _show_explanation(explain_synthesis(source, **asked), as_json=as_json)
 
 
-def _write_family(
-    source: str,
-    out: str | None,
-    children: tuple[str, ...],
-    unfit: dict[str, Any],
-    choices: dict[str, Any],
-    *,
-    as_json: bool,
-) -> None:
-    """Write several tables to a folder."""
-    from discreet.api.synthesize_tables import synthesize_tables
-
-    for name in ("target", "find_domains", "leave_out", "model", "evaluate"):
-        unfit[name.replace("_", "-")] = choices.pop(name)
-    wrong = next((name for name, value in unfit.items() if value), None)
-    if wrong is not None:
-        raise WrongUsage(
-            f"--{wrong} is for one table, and --with for several. Leave out one of both."
-        )
-    if out is None:
-        raise WrongUsage("Name the folder of the tables with -o FOLDER.")
-    if choices.get("policy") is None:
-        raise WrongUsage("--with needs a policy of all tables. Add --policy FILE.")
-    with output.progress() as step:
-        try:
-            found = synthesize_tables(
-                source, output=out, children=children, progress=step, **choices
-            )
-        except RiskNotTolerated as refusal:
-            print_refusal(refusal, as_json=as_json, report=None)
-            raise
-    if as_json:
-        output.print_json(found)
-    else:
-        _show_family(found, output.console())
-
-
-def _show_family(found: SyntheticTables, to: Console) -> None:
-    output.print_sentence(to, found.verdict, style="bold")
-    for one in found.tables:
-        _show_columns(one.columns, to, title=f"Columns of {one.table}")
-        _show_marginals(one.marginals, to)
-        show_findings(one.findings, one.accepted_risk, to)
-        _show_chance(one.findings, to)
-    _show_spending(found, to)
-    output.print_sentence(
-        to, f"Wrote {len(found.tables)} tables to {found.output}, manifest in {found.manifest}."
-    )
-
-
-def _refuse_collisions(source: str, out: str, model: Path | None, report: Path | None) -> None:
-    places = [Path(out)] if "://" not in out else []
-    named = [*places, *(place for place in (model, report) if place is not None)]
-    if report is not None:
-        from discreet.writing import require_writable_path
-
-        import_module("discreet.report.synthetic")  # a missing library is an error before any work
-        require_writable_path(report)
-    if len(set(named)) < len(named):
-        raise OutputRefused("Rows, model and report need a file each. Name different ones.")
-    for place in named:
-        if place.exists() and Path(source).exists() and place.samefile(source):
-            raise OutputRefused(f"{place} is the source itself. Name another file.")
-
-
 def _show_release(found: SyntheticRelease, to: Console) -> None:
     """Print what was made, what it cost, how exact it is, and what attacks learned."""
     from discreet.release.synthesize.evaluate import describe_evaluation
 
     output.print_sentence(to, found.verdict, style="bold")
-    _show_columns(found.columns, to)
-    _show_marginals(found.marginals, to)
+    show_columns(found.columns, to)
+    show_marginals(found.marginals, to)
     if found.evaluation is not None:
         output.print_sentence(to, describe_evaluation(found.evaluation))
     show_findings(found.findings, found.accepted_risk, to)
-    _show_chance(found.findings, to)
-    _show_spending(found, to)
+    show_chance(found.findings, to)
+    show_spending(found, to)
     if found.output is not None:
         where = f"Wrote {found.output.rows:,} rows to {found.output.place}"
         beside = f", manifest in {found.manifest}" if found.manifest else ""
         model = f", model in {found.model_path}" if found.model_path else ""
         output.print_sentence(to, f"{where}{beside}{model}.")
-
-
-def _show_marginals(marginals: tuple[MeasuredMarginal, ...], to: Console) -> None:
-    rows = [
-        (" × ".join(one.columns), f"{one.cells:,}", output.format_number(one.standard_error))
-        for one in marginals
-    ]
-    if rows:
-        header = ("Columns", "Cells", "± of a count")
-        output.print_table(to, "Relations that were measured", header, rows)
-
-
-def _show_chance(findings: tuple[Finding, ...], to: Console) -> None:
-    if any(not one.exceeds and one.advantage > (one.tolerance or 1) for one in findings):
-        output.print_sentence(to, _WITHIN_CHANCE)
-
-
-def _show_spending(found: SyntheticRelease | SyntheticTables, to: Console) -> None:
-    for caution in found.cautions:
-        output.print_sentence(to, f"! {caution}", style="yellow")
-    spent = curator_options.format_amounts(found.spent["epsilon"], found.spent["delta"])
-    if found.cached:
-        spent = "nothing: the same table was paid for before"
-    left = curator_options.format_amounts(found.remaining["epsilon"], found.remaining["delta"])
-    output.print_sentence(to, f"Spent {spent}. Left: {left}.")
-
-
-def _show_columns(
-    columns: tuple[ColumnSynthesis, ...], to: Console, *, title: str = "Columns"
-) -> None:
-    rows = [
-        (
-            one.column,
-            one.made,
-            output.format_number(one.codes),
-            output.format_number(one.standard_error),
-        )
-        for one in columns
-    ]
-    header = ("Column", "Made", "Values", "± of a count")
-    output.print_table(to, title, header, rows, texts=(0, 1))
 
 
 def _show_explanation(found: SynthesisExplanation, *, as_json: bool) -> None:
@@ -307,7 +216,7 @@ def _show_explanation(found: SynthesisExplanation, *, as_json: bool) -> None:
         return
     to = output.console()
     output.print_sentence(to, found.verdict, style="bold")
-    _show_columns(found.columns, to)
+    show_columns(found.columns, to)
     left = curator_options.format_amounts(found.remaining["epsilon"], found.remaining["delta"])
     output.print_sentence(to, f"Left before it: {left}.")
     for caution in found.cautions:

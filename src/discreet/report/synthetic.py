@@ -5,6 +5,7 @@ All numbers follow from the noisy model: the page may go with the table.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from pathlib import Path
@@ -16,7 +17,11 @@ from numpy.typing import NDArray
 from discreet.answer.wording import format_amounts, format_short
 from discreet.formatting import format_count
 from discreet.release.synthesize.evaluate import describe_evaluation
-from discreet.release.synthesize.record import SyntheticRelease
+from discreet.release.synthesize.record import (
+    ColumnSynthesis,
+    MeasuredMarginal,
+    SyntheticRelease,
+)
 from discreet.report.assessment import KeyFigure, file_name
 from discreet.report.charts import Bar, bars
 from discreet.report.page import Figure, PageTable, render_page
@@ -24,6 +29,7 @@ from discreet.writing import write_atomically
 
 if TYPE_CHECKING:
     from discreet.domain.coded_column import CodedColumn
+    from discreet.engines.engine import ArrowTable
 
 MOST_BARS = 10
 MISSING = "missing"
@@ -74,8 +80,8 @@ def summarize_synthetic(found: SyntheticRelease, *, on: date) -> SyntheticPage:
         verdict=found.verdict,
         facts=_key_figures(found),
         charts=_column_charts(found),
-        columns=_column_table(found),
-        relations=_relation_table(found),
+        columns=tabulate_columns(found.columns),
+        relations=tabulate_relations(found.marginals),
         unrelated=_describe_unrelated(found),
         promised=found.promised,
         not_promised=found.not_promised,
@@ -95,11 +101,18 @@ def _key_figures(found: SyntheticRelease) -> tuple[KeyFigure, ...]:
 
 
 def _column_charts(found: SyntheticRelease) -> tuple[ColumnChart, ...]:
-    saved, rows = found.model, found.to_arrow()
-    factor = found.rows / max(1.0, found.total)
-    charts: list[ColumnChart] = []
+    saved = found.model
     fitted = [saved.domain.columns[place] for place in saved.model.rules.places]
-    for column, counts in zip(fitted, saved.model.columns.counts, strict=True):
+    measured = list(zip(fitted, saved.model.columns.counts, strict=True))
+    return chart_columns(measured, found.to_arrow(), found.rows / max(1.0, found.total))
+
+
+def chart_columns(
+    measured: Sequence[tuple[CodedColumn, NDArray[np.float64]]], rows: ArrowTable, factor: float
+) -> tuple[ColumnChart, ...]:
+    """Return a chart for each measured column: synthetic rows, and `factor` times its noisy counts."""
+    charts: list[ColumnChart] = []
+    for column, counts in measured:
         codes = column.encode(rows[column.name].combine_chunks())
         drawn = np.bincount(codes, minlength=column.size)
         parts = _group_codes(column, counts)
@@ -138,7 +151,8 @@ def _group_codes(
     return [*top, (OTHERS, order[MOST_BARS - 1 :]), *gaps]
 
 
-def _column_table(found: SyntheticRelease) -> PageTable:
+def tabulate_columns(columns: Sequence[ColumnSynthesis]) -> PageTable:
+    """Return how each column was made, and how exactly."""
     return PageTable(
         caption="How each column was made, and how exact a count of one of its values is",
         header=("Column", "Made", "Values", "± of a count"),
@@ -149,7 +163,7 @@ def _column_table(found: SyntheticRelease) -> PageTable:
                 "–" if one.codes is None else f"{one.codes:,}",
                 "–" if one.standard_error is None else format_error(one.standard_error),
             )
-            for one in found.columns
+            for one in columns
         ),
         numbers=frozenset({2, 3}),
     )
@@ -164,8 +178,9 @@ def format_error(error: float) -> str:
     return format_short(float(f"{error:.2g}"))
 
 
-def _relation_table(found: SyntheticRelease) -> PageTable | None:
-    if not found.marginals:
+def tabulate_relations(marginals: Sequence[MeasuredMarginal]) -> PageTable | None:
+    """Return which columns were measured together; None where none were."""
+    if not marginals:
         return None
     return PageTable(
         caption="Relations that were measured, and how exact a count of one cell is",
@@ -176,7 +191,7 @@ def _relation_table(found: SyntheticRelease) -> PageTable | None:
                 f"{one.cells:,}",
                 "–" if one.standard_error is None else format_error(one.standard_error),
             )
-            for one in found.marginals
+            for one in marginals
         ),
         numbers=frozenset({1, 2}),
     )

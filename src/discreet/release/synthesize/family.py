@@ -111,6 +111,15 @@ class FamilyModel:
         )
 
 
+def divide_family_budget(amount: Fraction, children: int) -> list[Fraction]:
+    """Return the parent's share and that of each child table.
+
+    >>> divide_family_budget(Fraction(1), 2)
+    [Fraction(1, 2), Fraction(1, 4), Fraction(1, 4)]
+    """
+    return divide_budget(amount, [1.0] + [1 / children] * children)
+
+
 def fit_family(
     counters: Sequence[Counter],
     parent: TableShape,
@@ -137,7 +146,6 @@ def fit_family(
         chance: Randomness that needs no protection.
     """
     given = len(parent.columns)
-    weights = [1.0] + [1 / len(children)] * len(children)
     numbers = [ColumnShape(most + 1, is_ordered=True) for _, most in children]
     shapes = [TableShape((*parent.columns, *numbers), parent.rules)]
     shapes += [
@@ -157,7 +165,7 @@ def fit_family(
             rules=shape.rules,
         )
         for counter, shape, share in zip(
-            counters, shapes, divide_budget(amount, weights), strict=True
+            counters, shapes, divide_family_budget(amount, len(children)), strict=True
         )
     ]
     return FamilyModel(models[0], tuple(models[1:]), given)

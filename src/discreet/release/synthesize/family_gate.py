@@ -131,7 +131,7 @@ def _fit_twin(
 ) -> FamilyModel:
     """Return the model of the family without the people who are set aside."""
     counters: list[RowCounter] = []
-    for source, one, of, sizes in zip(sources, read, units, _fitted_sizes(request), strict=True):
+    for source, one, of, sizes in zip(sources, read, units, request.fitted_sizes, strict=True):
         inside = is_inside[of]
         kept = limit_rows(of[inside], source.rows_per_unit, chance)
         counters.append(RowCounter(one.rows[inside][kept], sizes, sensitivity=source.rows_per_unit))
@@ -162,15 +162,6 @@ def _read_table(source: FamilySource, chance: Generator) -> _ReadTable:
 
 def _name_of(request: FamilyRequest, place: int) -> str:
     return request.children[place - 1].name if place else request.name
-
-
-def _fitted_sizes(request: FamilyRequest) -> list[list[int]]:
-    """Return how many codes the columns have that each table is fitted with."""
-    given = request.parent.sizes
-    return [
-        [*given, *(one.most + 1 for one in request.children)],
-        *([*given, *(column.size for column in one.domain.columns)] for one in request.children),
-    ]
 
 
 def _number_columns(request: FamilyRequest) -> list[CodedColumn]:

@@ -11,10 +11,15 @@ import numpy as np
 
 from discreet.dp.noise import Noise
 from discreet.dp.spending import ZcdpSpending
-from discreet.engines.engine import ArrowTable, Kind
+from discreet.engines.engine import Kind
 from discreet.errors import WrongUsage
 from discreet.release.synthesize.domain import TableDomain
-from discreet.release.synthesize.family import FamilyModel, FamilyRows, TableShape, fit_family
+from discreet.release.synthesize.family import (
+    FamilyModel,
+    TableShape,
+    divide_family_budget,
+    fit_family,
+)
 from discreet.release.synthesize.request import RowCounts, SynthesisRequest, column_shapes
 
 
@@ -87,6 +92,33 @@ class FamilyRequest:
         }
         return json.dumps(content, sort_keys=True, ensure_ascii=True, separators=(",", ":"))
 
+    @property
+    def fitted_sizes(self) -> list[list[int]]:
+        """How many codes the columns have that each table is fitted with.
+
+        A parent is fitted with its numbers of children, a child with the columns of its parent.
+        """
+        given = self.parent.sizes
+        return [
+            [*given, *(one.most + 1 for one in self.children)],
+            *([*given, *(column.size for column in one.domain.columns)] for one in self.children),
+        ]
+
+    def expected_errors(self, limits: Sequence[int]) -> list[list[float]]:
+        """Return the standard error of a count of one value, for each own column of each table.
+
+        No data are read. `limits` are how many rows of a unit count in each table.
+        """
+        found: list[list[float]] = []
+        shares = divide_family_budget(self.parent.counts_amount, len(self.children))
+        own = [len(one.columns) for one in self.domains]
+        for place, (sizes, most, share) in enumerate(
+            zip(self.fitted_sizes, limits, shares, strict=True)
+        ):
+            errors = self.parent.column_errors(sizes, sensitivity=most, amount=share)
+            found.append(errors[-own[place] :] if place else errors[: own[place]])
+        return found
+
     def fit(
         self, counters: Sequence[RowCounts], *, seed: int, noise: Noise | None = None
     ) -> FamilyModel:
@@ -126,12 +158,3 @@ class SavedFamily:
         """Return what `to_bytes` wrote."""
         found: Mapping[str, Any] = json.loads(content)
         return SavedFamily(FamilyModel.from_content(found["model"]), int(found["seed"]))
-
-    def draw(
-        self, domains: Sequence[TableDomain], *, parents: int | None
-    ) -> tuple[FamilyRows, list[ArrowTable]]:
-        """Return the rows that belong to the seed, as codes and as tables; by default a noisy number."""
-        chance = np.random.default_rng(self.seed)
-        count = parents or max(1, round(self.model.parent.columns.total))
-        rows = self.model.sample(count, chance)
-        return rows, rows.decode(domains[0], domains[1:], chance)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,7 @@ from discreet.release.synthesize.domain import TableDomain
 from discreet.release.synthesize.model import SyntheticModel
 
 FORMAT = "discreet synthetic model"
+FAMILY_FORMAT = "discreet synthetic tables"
 FILE_VERSION = 1
 _KEYS = {"format", "version", "domain", "model", "seed", "privacy"}
 # A model of many columns has a few megabytes; a file beyond this is none.
@@ -87,19 +88,7 @@ class SavedModel:
         Raises:
             UnreadableSource: It is no model, one of another version, or damaged; the message says which.
         """
-        found = _read_json(content, name)
-        if found.get("version") != FILE_VERSION:
-            raise UnreadableSource(
-                f"{name} is of version {_show_version(found.get('version'))}, and this discreet reads version "
-                f"{FILE_VERSION}. Use the version that wrote it, or synthesize the table again."
-            )
-        if set(found) != _KEYS:
-            wrong = sorted(set(found) ^ _KEYS)[0]
-            what = "has the unknown key" if wrong in found else "misses the key"
-            raise _damaged_error(name, f"it {what} '{wrong[:40]}'")
-        seed, privacy = found["seed"], found["privacy"]
-        if type(seed) is not int or seed < 0 or not isinstance(privacy, dict):
-            raise _damaged_error(name, "its seed or its privacy is malformed")
+        found = read_model_content(content, name, FORMAT, _KEYS)
         try:
             domain = TableDomain.from_content(found["domain"])
             _ = domain.rules
@@ -107,11 +96,11 @@ class SavedModel:
             *(KeyError, TypeError, ValueError, AttributeError, IndexError, ArithmeticError),
             InvalidPolicy,
         ):
-            raise _damaged_error(name, "its domain is malformed") from None
+            raise damaged_model(name, "its domain is malformed") from None
         model = SyntheticModel.from_content(found["model"])
         if model.rules.sizes != tuple(one.size for one in domain.columns):
-            raise _damaged_error(name, "its model is that of another domain")
-        return SavedModel(domain, model, seed, privacy)
+            raise damaged_model(name, "its model is that of another domain")
+        return SavedModel(domain, model, found["seed"], found["privacy"])
 
 
 def require_memory(count: int, domain: TableDomain) -> None:
@@ -131,36 +120,77 @@ def read_model(path: Path) -> SavedModel:
         SourceNotFound: There is no such file.
         UnreadableSource: It is no model, one of another version, or damaged.
     """
+    return SavedModel.from_bytes(read_model_file(path), name=f"'{path}'")
+
+
+def read_model_file(path: Path) -> bytes:
+    """Return the bytes of a model's file."""
     try:
         if path.stat().st_size > LARGEST_FILE:
             raise UnreadableSource(f"'{path}' is too large for a model of a synthetic table.")
-        content = path.read_bytes()
+        return path.read_bytes()
     except FileNotFoundError:
         raise SourceNotFound(
             f"Model '{path}' is not there. `discreet synthesize SOURCE --model {path.name}` writes one."
         ) from None
     except OSError as error:
         raise UnreadableSource(f"Model '{path}' cannot be read ({error.strerror}).") from None
-    return SavedModel.from_bytes(content, name=f"'{path}'")
 
 
-def _read_json(content: bytes, name: str) -> dict[str, Any]:
-    try:
-        found = json.loads(content)
-    except (ValueError, RecursionError):
-        found = None
-    if not isinstance(found, dict) or found.get("format") != FORMAT:
+def find_model_format(content: bytes) -> str | None:
+    """Return which kind of model a file's content is, None if it is none."""
+    found = _parse_model(content)
+    return None if found is None else str(found["format"])
+
+
+def read_model_content(content: bytes, name: str, kind: str, keys: Set[str]) -> dict[str, Any]:
+    """Return the content of a model's file, with the keys, the seed and the price that it needs.
+
+    Raises:
+        UnreadableSource: It is no model of this kind, one of another version, or damaged.
+    """
+    found = _parse_model(content)
+    if found is None:
         raise UnreadableSource(
             f"{name} is no model of a synthetic table. Name the file that `discreet synthesize --model` wrote."
         )
+    if found["format"] != kind:
+        number, step = (
+            ("one table", "sample")
+            if kind == FAMILY_FORMAT
+            else ("several tables", "sample_tables")
+        )
+        raise UnreadableSource(f"{name} is a model of {number}. Draw with `discreet.{step}`.")
+    if found.get("version") != FILE_VERSION:
+        raise UnreadableSource(
+            f"{name} is of version {_show_version(found.get('version'))}, and this discreet reads version "
+            f"{FILE_VERSION}. Use the version that wrote it, or synthesize the table again."
+        )
+    if set(found) != keys:
+        wrong = sorted(set(found) ^ keys)[0]
+        what = "has the unknown key" if wrong in found else "misses the key"
+        raise damaged_model(name, f"it {what} '{wrong[:40]}'")
+    seed, privacy = found["seed"], found["privacy"]
+    if type(seed) is not int or seed < 0 or not isinstance(privacy, dict):
+        raise damaged_model(name, "its seed or its privacy is malformed")
     return found
+
+
+def _parse_model(content: bytes) -> dict[str, Any] | None:
+    try:
+        found = json.loads(content)
+    except (ValueError, RecursionError):
+        return None
+    is_known = isinstance(found, dict) and found.get("format") in (FORMAT, FAMILY_FORMAT)
+    return found if is_known else None
 
 
 def _show_version(version: object) -> str:
     return str(version) if isinstance(version, int) else "unknown"
 
 
-def _damaged_error(name: str, what: str) -> UnreadableSource:
+def damaged_model(name: str, what: str) -> UnreadableSource:
+    """Return the error that a model's file is damaged, with what is wrong."""
     return UnreadableSource(
         f"{name} is damaged: {what}. Take it from a backup, or synthesize the table again: the same request is free."
     )

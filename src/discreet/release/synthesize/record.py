@@ -15,6 +15,7 @@ from discreet.result import Result
 if TYPE_CHECKING:
     from discreet.release.synthesize.domain import TableDomain
     from discreet.release.synthesize.evaluate import Evaluation
+    from discreet.release.synthesize.family_file import SavedTables
     from discreet.release.synthesize.model_file import SavedModel
     from discreet.release.write import WrittenOutput
 
@@ -198,8 +199,10 @@ class SyntheticTables(Result):
     cautions: tuple[str, ...] = ()
     output: str | None = None
     manifest: str | None = None
+    model_path: str | None = None
     promised: tuple[str, ...] = FAMILY_PROMISED
     not_promised: tuple[str, ...] = FAMILY_NOT_PROMISED
+    _model: SavedTables | None = field(default=None, repr=False, compare=False)
     _manifest_content: Mapping[str, Any] | None = field(default=None, repr=False, compare=False)
 
     @property
@@ -208,9 +211,37 @@ class SyntheticTables(Result):
         return {one.table: one.frame for one in self.tables}
 
     @property
+    def model(self) -> SavedTables:
+        """The model of all tables, from which more rows are drawn at no cost."""
+        if self._model is None:
+            raise Bug("Synthetic tables have lost their model.")
+        return self._model
+
+    @property
     def manifest_content(self) -> Mapping[str, Any] | None:
         """The manifest as plain data."""
         return self._manifest_content
+
+
+@dataclass(frozen=True)
+class SampledTable(SyntheticSample):
+    """Rows of one of several synthetic tables."""
+
+    _: KW_ONLY
+    table: str
+
+
+@dataclass(frozen=True)
+class SampledTables(Result):
+    """Rows of several synthetic tables whose keys refer to each other, and where they were written."""
+
+    tables: tuple[SampledTable, ...]
+    output: str | None = None
+
+    @property
+    def frames(self) -> dict[str, Any]:
+        """The rows of each table, by its name."""
+        return {one.table: one.frame for one in self.tables}
 
 
 @dataclass(frozen=True)
@@ -228,6 +259,31 @@ class SynthesisExplanation(Result):
     rows_per_unit: int
     target: str | None
     columns: tuple[ColumnSynthesis, ...]
+    remaining: Mapping[str, Any]
+    cautions: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class TableExplanation(Result):
+    """One of several tables: how many rows of a unit count, how columns are made and how exactly."""
+
+    table: str
+    rows_per_unit: int
+    columns: tuple[ColumnSynthesis, ...]
+
+
+@dataclass(frozen=True)
+class TablesExplanation(Result):
+    """What synthetic tables would cost together and how exact they would be; nothing was read or spent."""
+
+    source: str
+    verdict: str
+    method: str
+    epsilon: float
+    delta: float
+    rho: float | None
+    unit: str
+    tables: tuple[TableExplanation, ...]
     remaining: Mapping[str, Any]
     cautions: tuple[str, ...] = ()
 

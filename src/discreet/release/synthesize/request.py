@@ -214,8 +214,19 @@ class SynthesisRequest:
 
     def expected_errors(self, *, sensitivity: int, one: int) -> Sequence[float]:
         """Return the standard error of a count of one value, for each column; no data are read."""
-        budget = self.make_budget(sensitivity=sensitivity, one=one)
-        first = budget.left if len(self.sizes) == 1 else None
+        return self.column_errors(self.sizes, sensitivity=sensitivity, one=one)
+
+    def column_errors(
+        self,
+        sizes: Sequence[int],
+        *,
+        sensitivity: int,
+        one: int = 1,
+        amount: Fraction | None = None,
+    ) -> list[float]:
+        """Return the standard error of a count of one value, for columns of so many codes."""
+        budget = self.make_budget(sensitivity=sensitivity, one=one, amount=amount)
+        first = budget.left if len(sizes) == 1 else None
         share = first or divide_budget(budget.left, self.settings.shares)[0]
-        weights = [size**budget.power for size in self.sizes]
+        weights = [size**budget.power for size in sizes]
         return [budget.scale(part) for part in divide_budget(share, weights)]
