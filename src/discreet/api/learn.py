@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable, Generator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -20,8 +21,13 @@ from discreet.answer.mechanism import (
 )
 from discreet.answer.wording import format_amounts
 from discreet.api.declarations import DECLARATIONS, declare_columns
+from discreet.api.model_evaluation import (
+    EvaluationOrder,
+    order_evaluation,
+    read_evaluation_price,
+)
 from discreet.dp.accounting.exact import ExactNumber, to_fraction
-from discreet.errors import RiskNotTolerated, WrongUsage
+from discreet.errors import BudgetExceeded, RiskNotTolerated, WrongUsage
 from discreet.formatting import join_names
 from discreet.learning.features import choose_features
 from discreet.learning.model_file import SavedPredictor, read_predictor
@@ -57,6 +63,9 @@ def learn(  # noqa: PLR0913 -- the options of the command
     rows_per_unit: int | None = None,
     bounds: Mapping[str, tuple[float, float]] | None = None,
     values: Mapping[str, Sequence[object]] | None = None,
+    evaluate: ExactNumber | None = None,
+    evaluate_on: object = None,
+    subgroups: Sequence[str] | None = None,
     output: str | Path | None = None,
     force: bool = False,
     ledger: str | Path | None = None,
@@ -90,6 +99,9 @@ def learn(  # noqa: PLR0913 -- the options of the command
         rows_per_unit: How many rows of a unit count; the others are left out by chance.
         bounds: Public bounds of numbers, such as `{"age": (0, 110)}`.
         values: Public values of categories, such as `{"sex": ["f", "m"]}`.
+        evaluate: Also judge the model, for this epsilon more, by noisy counts of its predictions.
+        evaluate_on: Rows to judge it on, such as those of people it was not learned from; by default its own.
+        subgroups: Columns whose values are groups of rows that are also judged apart.
         output: Where the model goes, a JSON file.
         force: Replace what is at `output`.
         ledger: A file or a `postgresql://` URL; `DISCREET_LEDGER`, the user's file, or memory for a frame.
@@ -118,13 +130,17 @@ def learn(  # noqa: PLR0913 -- the options of the command
     with (
         follow_phases(progress, first="opening") as step,
         _open_learning(source, policy, given) as opened,
+        _open_evaluation(opened, policy, given) as order,
     ):
         step("learning", 0, 1)
         paid = opened.pay()
         found = opened.describe(paid, SavedPredictor.from_bytes(paid.content), place)
         if place is not None:
             write_atomically(place, paid.content.decode())
-        return found
+        if order is None:
+            return found
+        step("evaluating", 0, 1)
+        return _add_evaluation(found, order, paid.content)
 
 
 def explain_learning(  # noqa: PLR0913 -- the options of the command
@@ -144,6 +160,9 @@ def explain_learning(  # noqa: PLR0913 -- the options of the command
     rows_per_unit: int | None = None,
     bounds: Mapping[str, tuple[float, float]] | None = None,
     values: Mapping[str, Sequence[object]] | None = None,
+    evaluate: ExactNumber | None = None,
+    evaluate_on: object = None,
+    subgroups: Sequence[str] | None = None,
     ledger: str | Path | None = None,
     analyst: str | None = None,
     table: str | None = None,
@@ -170,6 +189,9 @@ def explain_learning(  # noqa: PLR0913 -- the options of the command
         rows_per_unit: How many rows of a unit count.
         bounds: Public bounds of numbers.
         values: Public values of categories.
+        evaluate: Also judge the model, for this epsilon more, by noisy counts of its predictions.
+        evaluate_on: Rows to judge it on, such as those of people it was not learned from; by default its own.
+        subgroups: Columns whose values are groups of rows that are also judged apart.
         ledger: A file or a `postgresql://` URL.
         analyst: The analyst's name, if the policy has budgets of analysts.
         table: The table's name in the policy or in the database.
@@ -184,8 +206,11 @@ def explain_learning(  # noqa: PLR0913 -- the options of the command
     'boosting'
     """
     given = dict(locals())
-    with _open_learning(source, policy, given) as opened:
-        return opened.explain()
+    with (
+        _open_learning(source, policy, given) as opened,
+        _open_evaluation(opened, policy, given) as order,
+    ):
+        return opened.explain(None if order is None else order.epsilon)
 
 
 def load_model(path: str | Path) -> LearnedModel:
@@ -269,6 +294,45 @@ def _open_learning(
         yield _Learning(curator, held, asked, request)
 
 
+@contextmanager
+def _open_evaluation(
+    opened: _Learning, policy: Policy | str | Path | None, given: Mapping[str, Any]
+) -> Generator[EvaluationOrder | None]:
+    """Open the rows that a model is judged on, None where it is not; what can be refused is refused here."""
+    epsilon = read_evaluation_price(given)
+    if epsilon is None:
+        yield None
+        return
+    with ExitStack() as stack:
+        other = opened
+        if given["evaluate_on"] is not None:
+            other = stack.enter_context(_open_learning(given["evaluate_on"], policy, given))
+        yield order_evaluation(
+            other.curator,
+            other.held,
+            other.policy,
+            other.request.space,
+            learned=opened.request.space,
+            epsilon=epsilon,
+            subgroups=given["subgroups"] or (),
+        )
+
+
+def _add_evaluation(found: LearnedModel, order: EvaluationOrder, content: bytes) -> LearnedModel:
+    """Return a model with its evaluation, and what both cost.
+
+    The model is paid for: where it cannot be judged, or too little is left, it is returned with a caution.
+    """
+    try:
+        judged, paid = order.evaluate(content)
+    except (BudgetExceeded, WrongUsage) as error:
+        return replace(found, cautions=(*found.cautions, f"The model was not evaluated. {error}"))
+    spent = {name: found.spent[name] + amount for name, amount in paid.spent.items()}
+    left = paid.remaining if order.same_rows else found.remaining
+    cautions = tuple(dict.fromkeys((*found.cautions, *paid.cautions)))
+    return replace(found, evaluation=judged, spent=spent, remaining=left, cautions=cautions)
+
+
 @dataclass(frozen=True)
 class _Learning:
     """A model that is to be learned: its curator, its policy, and what is asked for."""
@@ -295,16 +359,19 @@ class _Learning:
             return "row"
         return unit if period is None else f"{unit} in one {period.period} of {period.column}"
 
-    def explain(self) -> LearningExplanation:
-        """Return price and terms; no row is read."""
+    def explain(self, evaluation: Fraction | None) -> LearningExplanation:
+        """Return price and terms, with those of an evaluation; no row is read."""
         request, terms = self.request, self.terms
         target = request.space.target
         price = format_amounts(float(request.epsilon), float(request.delta))
         what = "A model" if target is None else f"A model of '{target.name}'"
+        more = (
+            "" if evaluation is None else f", and its evaluation epsilon {float(evaluation):g} more"
+        )
         return LearningExplanation(
             source=self.held.table.label,
             table=self.held.name,
-            verdict=f"{what} by {request.learner.name} would cost {price}. Nothing was read or spent.",
+            verdict=f"{what} by {request.learner.name} would cost {price}{more}. Nothing was read or spent.",
             learner=request.learner.name,
             task=request.space.task,
             target=None if target is None else target.name,
@@ -315,6 +382,7 @@ class _Learning:
             rows_per_unit=terms.rows_per_unit,
             remaining=terms.remaining,
             cautions=terms.cautions,
+            evaluation_epsilon=None if evaluation is None else float(evaluation),
         )
 
     def pay(self) -> MechanismResult:

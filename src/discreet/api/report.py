@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any, cast
 
 from discreet.attacks.all_attacks import AttackReport
 from discreet.attacks.finding import Finding
 from discreet.errors import WrongUsage
+from discreet.learning.record import LearnedModel
 from discreet.measure.assessment import Assessment
 from discreet.release.deidentify.expert import Determination
 from discreet.release.deidentify.record import Deidentified
@@ -23,6 +25,7 @@ def write_report(
     | Determination
     | SyntheticRelease
     | SyntheticTables
+    | LearnedModel
     | AttackReport
     | Finding
     | Sequence[Finding],
@@ -31,7 +34,8 @@ def write_report(
     """Write a page about a result, aggregates only: what `--report` writes on the command line.
 
     Args:
-        result: What `assess`, `check`, `anonymize`, `deidentify`, `synthesize` or `synthesize_tables` returned, or findings of attacks.
+        result: What `assess`, `check`, `anonymize`, `deidentify`, `synthesize`, `synthesize_tables` or `learn` returned, or
+            findings of attacks.
         path: Where the page goes, such as `report.html`; a file that is there is replaced.
 
     Raises:
@@ -48,21 +52,25 @@ def write_report(
     from discreet.report.deidentified import write_deidentified_report
     from discreet.report.expert import write_expert_report
     from discreet.report.findings import write_findings_report
+    from discreet.report.model_card import write_model_card
     from discreet.report.release import write_release_report
 
     place = Path(path)
     require_writable_path(place)
+    writers: tuple[tuple[type, Callable[[Any, Path], None]], ...] = (
+        (Assessment, write_assessment_report),
+        (Release, write_release_report),
+        (Determination, write_expert_report),
+        (Deidentified, write_deidentified_report),
+        (SyntheticRelease, _write_synthetic),
+        (SyntheticTables, _write_synthetic),
+        (LearnedModel, write_model_card),
+    )
+    write = next((one for kind, one in writers if isinstance(result, kind)), None)
+    if write is not None:
+        write(cast("Any", result), place)
+        return
     match result:
-        case Assessment():
-            write_assessment_report(result, place)
-        case Release():
-            write_release_report(result, place)
-        case Determination():
-            write_expert_report(result, place)
-        case Deidentified():
-            write_deidentified_report(result, place)
-        case SyntheticRelease() | SyntheticTables():
-            _write_synthetic(result, place)
         case AttackReport():
             write_findings_report(result.findings, place)
         case Finding() | [Finding(), *_]:

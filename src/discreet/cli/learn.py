@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -30,6 +31,8 @@ EXAMPLES = """\b
 Examples:
   discreet learn people.csv --policy policy.yaml --target ill --dry-run
   discreet learn people.csv --policy policy.yaml --target ill -o model.json
+  discreet learn people.csv --policy policy.yaml --target ill -o model.json \
+      --evaluate 0.1 --subgroups sex --report card.html
 """
 
 
@@ -86,6 +89,24 @@ Examples:
     metavar="DIALECT",
     help="Of the query: duckdb, postgres, spark.",
 )
+@click.option(
+    "--evaluate",
+    type=curator_options.AMOUNT,
+    metavar="EPSILON",
+    help="Judge the model for so much more.",
+)
+@click.option(
+    "--evaluate-on",
+    metavar="SOURCE",
+    help="Rows to judge it on. Default: its own.",
+)
+@click.option(
+    "--subgroups",
+    type=options.NAMES,
+    metavar="COLUMNS",
+    help="Groups of rows that are judged apart.",
+)
+@options.report_option
 @options.policy_option
 @options.leave_out_option
 @curator_options.ledger_option
@@ -102,6 +123,7 @@ def command(
     dialect: Literal["duckdb", "postgres", "spark"],
     predicted: str | None,
     stated: tuple[str, ...],
+    report: Path | None,
     force: bool,
     dry_run: bool,
     as_json: bool,
@@ -110,14 +132,18 @@ def command(
     """Learn a private model that predicts a column of SOURCE."""
     choices |= {"target": predicted, **_read_stated(stated)}
     if dry_run:
+        if report is not None:
+            raise WrongUsage("--dry-run writes nothing. Leave out --report or --dry-run.")
         from discreet.api.learn import explain_learning
 
         _show_result(explain_learning(source, **choices), as_json=as_json)
         return
     if out is None:
         raise WrongUsage("Name where the model goes with -o MODEL.json, or add --dry-run.")
-    others = [place for place in (query,) if place is not None]
+    others = [str(place) for place in (query, report) if place is not None]
     _require_places(source, out, others, force=force)
+    if report is not None:
+        import_module("discreet.report.model_card")  # a missing library is an error before any work
     from discreet.api.learn import learn
     from discreet.writing import write_atomically
 
@@ -125,6 +151,10 @@ def command(
         found = learn(source, output=out, force=force, progress=step, **choices)
     if query is not None:
         write_atomically(Path(query), found.to_sql(dialect=dialect) + ";\n")
+    if report is not None:
+        from discreet.report.model_card import write_model_card
+
+        write_model_card(found, report)
     _show_result(found, as_json=as_json, others=others)
 
 
@@ -152,6 +182,7 @@ def _read_stated(stated: tuple[str, ...]) -> dict[str, str]:
 def _show_result(
     found: LearnedModel | LearningExplanation, *, as_json: bool, others: Sequence[str] = ()
 ) -> None:
+    from discreet.learning.performance import describe_performance
     from discreet.learning.record import LearnedModel
 
     if as_json:
@@ -162,6 +193,8 @@ def _show_result(
     for caution in found.cautions:
         output.print_sentence(to, f"Note: {caution}")
     if isinstance(found, LearnedModel):
+        if found.evaluation is not None:
+            output.print_sentence(to, describe_performance(found.evaluation))
         spent = "It cost nothing: it was learned before." if found.cached else ""
         left = found.remaining.get("epsilon")
         if not found.cached:

@@ -45,7 +45,10 @@ class AdditiveModel:
 
     def predict(self, codes: NDArray[np.integer[Any]]) -> Floats:
         """Return the chance of each class, or the predicted number in one column."""
-        scores = self.scores(codes)
+        return self.predict_scores(self.scores(codes))
+
+    def predict_scores(self, scores: Floats) -> Floats:
+        """Return what scores predict: the chance of each class, or the number in one column."""
         if self.link == "identity":
             return scores if self.bounds is None else np.clip(scores, *self.bounds)
         if self.link == "logistic":

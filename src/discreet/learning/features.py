@@ -187,6 +187,30 @@ def choose_features(
     return FeatureSpace(tuple(done[: len(chosen)]), found, decided)
 
 
+def code_declared_columns(
+    policy: TablePolicy, columns: Sequence[Column], names: Sequence[str]
+) -> list[CodedColumn]:
+    """Return columns of a table as codes, whether they predict or not.
+
+    Raises:
+        UnknownColumn: There is no such column.
+        UndeclaredDomain: The values or bounds of some are not declared; all are named.
+        WrongUsage: One of them identifies people.
+    """
+    known = {column.name: column for column in columns}
+    for name in names:
+        if name not in known:
+            raise UnknownColumn(f"Column '{name}' is not in the table.{did_you_mean(name, known)}")
+    _require_allowed(policy, names)
+    coded = [_code_feature(known[name], policy) for name in dict.fromkeys(names)]
+    missing = [one for one in coded if isinstance(one, UndeclaredColumn)]
+    if missing:
+        raise undeclared_error(
+            policy.name, missing, purpose="what groups of rows are told apart by", alternatives=""
+        )
+    return [one for one in coded if isinstance(one, CodedColumn)]
+
+
 def _may_predict(
     column: Column,
     policy: TablePolicy,

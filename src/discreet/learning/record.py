@@ -13,6 +13,7 @@ from discreet.engines.connect import opened_table
 from discreet.errors import WrongUsage
 from discreet.learning.coefficients import Coefficient, CoefficientModel
 from discreet.learning.model_file import SavedPredictor
+from discreet.learning.performance import ModelEvaluation
 from discreet.learning.scoring_sql import write_scoring_query
 from discreet.result import Result
 from discreet.sql import build
@@ -35,6 +36,7 @@ class LearningExplanation(Result):
     rows_per_unit: int
     remaining: Mapping[str, Any]
     cautions: tuple[str, ...]
+    evaluation_epsilon: float | None = None
 
 
 @dataclass(frozen=True)
@@ -59,6 +61,7 @@ class LearnedModel(Result):
         cached: Whether it was learned before, so that it was free.
         cautions: What to know.
         output: Where it was written.
+        evaluation: How well it predicts, where that was paid for.
     """
 
     source: str
@@ -79,6 +82,7 @@ class LearnedModel(Result):
     cautions: tuple[str, ...]
     output: str | None
     _saved: SavedPredictor = field(repr=False, compare=False)
+    evaluation: ModelEvaluation | None = None
 
     @property
     def saved(self) -> SavedPredictor:

@@ -71,14 +71,14 @@ def bars(
         }
         for place, row in enumerate(rows)
     ]
-    names = {str(place): f"·{_shorten_label(row.label)}" for place, row in enumerate(rows)}
+    names = {str(place): f"·{shorten_label(row.label)}" for place, row in enumerate(rows)}
     y = alt.Y(
         "place:O",
         title=None,
         axis=alt.Axis(
             # Behind a mark, which is cut off: a literal that is one of Vega's own words, such as
             # `if`, is taken for it.
-            labelExpr=f"slice({_vega_literal(names)}[datum.value], 1)",
+            labelExpr=f"slice({vega_literal(names)}[datum.value], 1)",
             ticks=False,
             domain=False,
             labelPadding=8,
@@ -113,13 +113,13 @@ def bars(
         )
     words = "; ".join(f"{row.label}: {row.text}" for row in rows)
     padding = {
-        "left": _label_width(_shorten_label(row.label) for row in rows),
-        "right": _label_width(row.text for row in rows),
+        "left": label_width(shorten_label(row.label) for row in rows),
+        "right": label_width(row.text for row in rows),
         "top": 4,
         "bottom": 50,
     }
     drawing = alt.layer(*layers)
-    return _draw(
+    return draw_chart(
         drawing, height=ROW * len(rows), title=title, words=f"{axis}. {words}.", room=padding
     )
 
@@ -185,7 +185,7 @@ def steps(
             ).encode(y=alt.value(-6), text=alt.Text("label:N")),
         ]
     padding = {"left": 66, "right": 28, "top": 26, "bottom": 52}
-    return _draw(alt.layer(*layers), height=200, title=title, words=words, room=padding)
+    return draw_chart(alt.layer(*layers), height=200, title=title, words=words, room=padding)
 
 
 @dataclass(frozen=True)
@@ -260,10 +260,10 @@ def curve(
         ).encode(text=alt.Text("text:N")),
     ]
     padding = {"left": 66, "right": 28, "top": 12, "bottom": 52}
-    return _draw(alt.layer(*layers), height=height, title=title, words=words, room=padding)
+    return draw_chart(alt.layer(*layers), height=height, title=title, words=words, room=padding)
 
 
-def _draw(
+def draw_chart(
     chart: alt.LayerChart | alt.FacetChart,
     *,
     height: float,
@@ -320,16 +320,17 @@ def _embeddable_svg(drawn: str, *, title: str, words: str) -> str:
     return head + rest
 
 
-def _label_width(texts: Iterable[str]) -> int:
+def label_width(texts: Iterable[str]) -> int:
     """Return how much room the longest of some texts takes, and a little more."""
     return 16 + round(LETTER * max((len(text) for text in texts), default=0))
 
 
-def _shorten_label(label: str) -> str:
+def shorten_label(label: str) -> str:
+    """Return a label with an ellipsis where it is too long for a chart."""
     return label if len(label) <= LONGEST_LABEL else f"{label[: LONGEST_LABEL - 1]}…"
 
 
-def _vega_literal(names: dict[str, str]) -> str:
+def vega_literal(names: dict[str, str]) -> str:
     """Return names, of any letters, as an object literal of Vega's expressions."""
     safe = {
         key: "".join(f"\\u{unit:04x}" for unit in _utf16_units(name)) for key, name in names.items()

@@ -25,6 +25,7 @@ from discreet.report.notebook_html import (
     TextTable,
     render_card,
 )
+from discreet.report.notebook_model import build_model_card
 from discreet.result import Result
 
 # A class whose result is shown is loaded; the others are heavy and stay away.
@@ -585,6 +586,7 @@ _CARDS: dict[str, Callable[[Any], Card]] = {
     "Explanation": _explanation_card,
     "Finding": _finding_card,
     "FrequencyEstimates": _frequencies_card,
+    "LearnedModel": build_model_card,
     "LimitAdvice": _limits_card,
     "PolicyDraft": _draft_card,
     "RandomizedResponse": _response_card,

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from discreet.dp.spending import PureSpending
 from discreet.formatting import format_percent
+from discreet.measure.utility.scored_counts import rank_share
 from discreet.release.synthesize.fit import minimize_smooth
 from discreet.release.synthesize.junction_tree import Floats
 from discreet.result import Result
@@ -165,15 +166,13 @@ def read_evaluation(
     above = np.array([*(cut >= 0 for cut in model.cuts)])
     is_above = np.array([False, *above])
     right = float(yes[is_above].sum() + no[~is_above].sum())
-    pairs = float(yes.sum() * no.sum())
-    below = np.cumsum(no) - no
-    wins = float((yes * (below + no / 2)).sum())
+    ranked = rank_share(yes, no)
     cells = judged.size
     return Evaluation(
         target,
         model.question,
         accuracy=_clip_share(right / total),
-        auc=_clip_share(wins / pairs) if pairs > 0 else 0.5,
+        auc=0.5 if ranked is None else _clip_share(ranked),
         baseline=_clip_share(max(float(yes.sum()), float(no.sum())) / total),
         standard_error=min(1.0, scale * math.sqrt(cells) / total),
         epsilon=epsilon,

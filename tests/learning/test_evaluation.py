@@ -1,0 +1,248 @@
+"""A model is judged by noisy counts that cost what was said, and the figures are those of its rows."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from click.testing import CliRunner
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.metrics import r2_score, roc_auc_score
+from tests.learning.counts import (
+    ArrayCounts,
+    RecordingPureSpending,
+    ReplayingPureSpending,
+    make_space,
+)
+from tests.learning.test_boosting import DECLARED, make_people
+
+import discreet
+from discreet.api.learn import explain_learning, learn
+from discreet.cli.learn import command
+from discreet.dp.spending import PureSpending
+from discreet.errors import InvalidBudget, UnknownColumn, WrongUsage
+from discreet.learning.additive import AdditiveModel
+from discreet.learning.evaluation import divide_column, plan_evaluation
+from discreet.learning.performance import read_performance
+
+SIZES = [4, 30, 3]
+NUMBERS = {**DECLARED, "bounds": {"age": (0, 99), "cost": (0, 1600)}}
+
+
+OTHERS = make_people(9).set_column(0, "age", pa.array(np.arange(9) + 0.5))
+
+
+def make_model(task):
+    """Return a model of columns of whole numbers, and rows that it predicts about right."""
+    sizes = SIZES if task == "classification" else [4, 30, 40]
+    space = make_space(sizes, task=task, ordered=(1, 2))
+    chance = np.random.default_rng(3)
+    rows = np.stack([chance.integers(0, size, 400) for size in sizes], axis=1)
+    if task == "classification":
+        shapes = (np.array([[0.5], [-0.5], [0.2], [0.0]]), np.linspace(-3, 3, 30)[:, None])
+        rows[:, 2] = (rows[:, 1] + chance.normal(0, 6, 400) > 15).astype(int)
+        return AdditiveModel(space, "logistic", np.array([0.3]), shapes), rows
+    shapes = (np.array([[1.0], [-1.0], [0.0], [0.0]]), np.linspace(0, 40, 30)[:, None])
+    rows[:, 2] = np.clip(rows[:, 1] * 4 / 3 + chance.normal(0, 4, 400), 0, 38).astype(int)
+    return AdditiveModel(space, "identity", np.array([-1.0]), shapes, bounds=(0, 38)), rows
+
+
+def make_plan(task):
+    model, rows = make_model(task)
+    groups = [divide_column(model.space.features[place]) for place in (0, 1)]
+    return model, plan_evaluation(model.space, model, groups), rows
+
+
+def judge(plan, rows, spending):
+    measured = plan.measure(ArrayCounts(rows, [one.size for one in plan.columns]), spending)
+    return read_performance(plan, measured, source="x", same_rows=False, epsilon=1.0)
+
+
+TASKS = ["classification", "regression"]
+
+
+@pytest.mark.parametrize("task", TASKS)
+@given(person=st.data())
+@settings(max_examples=20, deadline=None)
+def test_one_person_costs_at_most_the_price_of_an_evaluation(task, person):
+    model, plan, rows = make_plan(task)
+    one = [person.draw(st.integers(0, size - 1)) for size in model.space.sizes]
+    assert replay_evaluation(plan, rows, np.vstack([rows, one])) <= 1 + 1e-9
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_a_person_who_is_there_twice_exceeds_the_price_of_an_evaluation(task):
+    _, plan, rows = make_plan(task)
+    one = [0, 0, int(rows[:, 2].max())]
+    assert replay_evaluation(plan, rows, np.vstack([rows, one, one])) > 1
+
+
+def replay_evaluation(plan, rows, neighbor):
+    """Return the share of the price that a neighbor costs, if what was released is released again."""
+    sizes = [one.size for one in plan.columns]
+    recorded = RecordingPureSpending(Fraction(1, 2))
+    plan.measure(ArrayCounts(rows, sizes), recorded)
+    replayed = ReplayingPureSpending(Fraction(1, 2), recorded.kept)
+    plan.measure(ArrayCounts(neighbor, sizes), replayed)
+    assert next(replayed.kept, None) is None
+    return replayed.cost * 2
+
+
+def test_figures_of_classes_are_those_of_the_rows_where_noise_is_small():
+    model, plan, rows = make_plan("classification")
+    found = judge(plan, rows, PureSpending(Fraction(10_000), sensitivity=1))
+    rows = rows[rows[:, 2] < 2]
+    chances, truth = model.predict(rows)[:, 1], rows[:, 2]
+    predicted = chances > 0.5
+    assert found.rows == pytest.approx(len(rows), abs=0.1)
+    assert found.accuracy.value == pytest.approx((predicted == truth).mean(), abs=1e-3)
+    assert found.auc.value == pytest.approx(roc_auc_score(truth, chances), abs=0.01)
+    assert found.false_positive_rate.value == pytest.approx(predicted[truth == 0].mean(), abs=1e-3)
+    assert found.false_negative_rate.value == pytest.approx(
+        1 - predicted[truth == 1].mean(), abs=1e-3
+    )
+    first = next(one for one in found.groups if (one.column, one.group) == ("x0", "1"))
+    some = rows[:, 0] == 1
+    assert first.accuracy.value == pytest.approx((predicted == truth)[some].mean(), abs=1e-3)
+    ranges = [one.group for one in found.groups if one.column == "x1"]
+    assert ranges == ["0 to 5", "6 to 11", "12 to 17", "18 to 23", "24 to 28", "missing"]
+    seen = [one for one in found.reliability if one.observed is not None]
+    for one in seen:
+        inside = (chances >= one.low) & (chances < one.high)
+        assert one.observed.value == pytest.approx(truth[inside].mean(), abs=0.02)
+    assert sum(one.rows for one in seen) == pytest.approx(len(rows), abs=1)
+
+
+def test_figures_of_numbers_are_those_of_the_rows_where_noise_is_small():
+    model, plan, rows = make_plan("regression")
+    found = judge(plan, rows, PureSpending(Fraction(10_000), sensitivity=1))
+    rows = rows[rows[:, 2] < 39]
+    predicted, truth = model.predict(rows)[:, 0], rows[:, 2]
+    assert found.r_squared.value == pytest.approx(r2_score(truth, predicted), abs=0.005)
+    error = np.sqrt(((predicted - truth) ** 2).mean())
+    assert found.root_mean_squared_error.value == pytest.approx(error, rel=0.01)
+    one = next(one for one in found.groups if (one.column, one.group) == ("x0", "0"))
+    some = rows[:, 0] == 0
+    assert one.mean_error.value == pytest.approx((predicted - truth)[some].mean(), abs=0.1)
+    spread = np.sqrt((((predicted - truth)[some]) ** 2).mean())
+    assert one.root_mean_squared_error.value == pytest.approx(spread, rel=0.03)
+
+
+@pytest.mark.statistics
+@pytest.mark.parametrize("task", TASKS)
+def test_stated_errors_are_those_of_the_noise(task):
+    """Of 60 evaluations each figure is within 4.5 of its standard errors of what no noise gives: alpha 60 * 7e-6."""
+    _, plan, rows = make_plan(task)
+    rows = np.vstack([rows] * 10)
+    exact = judge(plan, rows, PureSpending(Fraction(10**6), sensitivity=1))
+    name = "accuracy" if task == "classification" else "r_squared"
+    offs = []
+    for _ in range(60):
+        one = getattr(judge(plan, rows, PureSpending(Fraction(3), sensitivity=1)), name)
+        offs.append((one.value - getattr(exact, name).value) / one.error)
+    assert np.abs(offs).max() < 6.5
+    assert np.std(offs) > 0.1
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_without_rows_noise_hides_every_figure(task):
+    _, plan, rows = make_plan(task)
+    found = judge(plan, rows[:0], PureSpending(Fraction(1, 100), sensitivity=1))
+    assert (found.accuracy, found.auc, found.r_squared, found.root_mean_squared_error) == (
+        (None,) * 4
+    )
+
+
+def test_the_engine_judges_other_rows_for_a_price_of_their_own(tmp_path):
+    people, others = tmp_path / "people.parquet", tmp_path / "others.parquet"
+    pq.write_table(make_people(3000), people)
+    pq.write_table(make_people(3000, seed=9), others)
+    asked = {
+        **DECLARED,
+        "target": "ill",
+        "features": ["age", "smokes"],
+        "evaluate": 9,
+        "evaluate_on": others,
+        "subgroups": ["town", "age"],
+        "ledger": tmp_path / "ledger.sqlite",
+    }
+    model = learn(people, **asked)
+    assert model.spent["epsilon"] == 10
+    found = model.evaluation
+    assert found.same_rows is False
+    assert found.accuracy.value == pytest.approx(model.score(others), abs=0.01)
+    truth = np.array(pq.read_table(others)["ill"].to_pylist()) == "yes"
+    auc = roc_auc_score(truth, model.predict_proba(others)[:, 1])
+    assert found.auc.value == pytest.approx(auc, abs=0.02)
+    assert [one.group for one in found.groups[:4]] == ["a", "b", "c", "missing"]
+    again = learn(people, **asked)
+    assert (again.evaluation, again.spent["epsilon"]) == (found, 0)
+
+
+def test_by_default_the_rows_are_those_that_it_was_learned_from():
+    model = learn(make_people(2000), **NUMBERS, target="cost", learner="boosting", evaluate=9)
+    assert model.evaluation.same_rows
+    assert model.evaluation.r_squared.value == pytest.approx(
+        model.score(make_people(2000)), abs=0.02
+    )
+
+
+def test_the_price_of_an_evaluation_is_said_before_it_is_paid():
+    found = explain_learning(
+        make_people(10), **DECLARED, target="ill", features=["age"], evaluate="0.25"
+    )
+    assert found.evaluation_epsilon == 0.25
+    assert "its evaluation epsilon 0.25 more" in found.verdict
+
+
+@pytest.mark.parametrize(
+    ("asked", "error", "words"),
+    [
+        ({"evaluate": 0}, InvalidBudget, "above 0"),
+        ({"subgroups": ["town"]}, WrongUsage, "price of its own"),
+        ({"evaluate": 1, "target": "town"}, WrongUsage, "two classes"),
+        ({"evaluate": 1, "subgroups": ["twon"]}, UnknownColumn, "town"),
+        ({"evaluate": 1, "subgroups": ["ill"]}, WrongUsage, "no groups"),
+        ({"evaluate": 1, "evaluate_on": OTHERS}, WrongUsage, "form"),
+    ],
+)
+def test_what_cannot_be_judged_is_refused_before_anything_is_spent(asked, error, words, tmp_path):
+    ledger = tmp_path / "ledger.sqlite"
+    with pytest.raises(error, match=words):
+        learn(
+            make_people(10),
+            **DECLARED,
+            **{"target": "ill", "features": ["age"], "ledger": ledger, **asked},
+        )
+    assert not ledger.exists() or not discreet.budget(ledger).entries
+
+
+def test_the_command_judges_and_writes_a_card(tmp_path):
+    pq.write_table(make_people(2000), tmp_path / "people.parquet")
+    (tmp_path / "policy.yaml").write_text(
+        "tables:\n  people:\n    unit: row\n    columns:\n"
+        "      age: {role: quasi-identifier, bounds: [0, 99]}\n"
+        "      smokes: {role: quasi-identifier, values: ['no', 'yes']}\n"
+        "      ill: {role: sensitive, values: ['no', 'yes']}\n"
+        "    budget: {epsilon: 3, delta: 1e-6}\n"
+    )
+    asked = [str(tmp_path / "people.parquet"), "--policy", str(tmp_path / "policy.yaml")]
+    asked += ["--ledger", str(tmp_path / "ledger.sqlite"), "--target", "ill"]
+    asked += ["-o", str(tmp_path / "model.json"), "--report", str(tmp_path / "card.html")]
+    found = CliRunner().invoke(command, [*asked, "--evaluate", "1.5", "--subgroups", "smokes"])
+    assert found.exit_code == 0, found.output
+    assert "accuracy 0.8" in found.output
+    assert "smokes: yes" in (tmp_path / "card.html").read_text("utf-8")
+    refused = CliRunner().invoke(command, [*asked, "--force", "--evaluate", "2"])
+    assert "The model was not evaluated. This question costs epsilon 2" in refused.output
+    assert "learned before" in refused.output
+
+
+def test_a_column_of_many_values_without_order_makes_no_groups():
+    column = make_space([40, 3]).features[0]
+    with pytest.raises(WrongUsage, match="too many groups"):
+        divide_column(column)
