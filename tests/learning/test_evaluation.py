@@ -24,7 +24,7 @@ import discreet
 from discreet.api.learn import explain_learning, learn
 from discreet.cli.learn import command
 from discreet.dp.spending import PureSpending
-from discreet.errors import InvalidBudget, UnknownColumn, WrongUsage
+from discreet.errors import BudgetExceeded, InvalidBudget, UnknownColumn, WrongUsage
 from discreet.learning.additive import AdditiveModel
 from discreet.learning.evaluation import divide_column, plan_evaluation
 from discreet.learning.performance import read_performance
@@ -240,6 +240,15 @@ def test_the_command_judges_and_writes_a_card(tmp_path):
     refused = CliRunner().invoke(command, [*asked, "--force", "--evaluate", "2"])
     assert "The model was not evaluated. This question costs epsilon 2" in refused.output
     assert "learned before" in refused.output
+
+
+def test_an_evaluation_over_budget_is_refused_before_the_model_is_paid(tmp_path):
+    people = tmp_path / "people.parquet"
+    pq.write_table(make_people(100), people)
+    asked = {**DECLARED, "target": "ill", "features": ["age"], "ledger": tmp_path / "ledger.sqlite"}
+    with pytest.raises(BudgetExceeded):
+        learn(people, **asked, evaluate=10)
+    assert learn(people, **asked).remaining["epsilon"] == 9
 
 
 def test_a_column_of_many_values_without_order_makes_no_groups():

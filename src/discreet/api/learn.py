@@ -27,6 +27,7 @@ from discreet.api.model_evaluation import (
     read_evaluation_price,
 )
 from discreet.dp.accounting.exact import ExactNumber, to_fraction
+from discreet.dp.budget import Price
 from discreet.errors import BudgetExceeded, RiskNotTolerated, WrongUsage
 from discreet.formatting import join_names
 from discreet.learning.features import choose_features
@@ -133,7 +134,7 @@ def learn(  # noqa: PLR0913 -- the options of the command
         _open_evaluation(opened, policy, given) as order,
     ):
         step("learning", 0, 1)
-        paid = opened.pay()
+        paid = opened.pay(None if order is None else order.room)
         found = opened.describe(paid, SavedPredictor.from_bytes(paid.content), place)
         if place is not None:
             write_atomically(place, paid.content.decode())
@@ -321,7 +322,8 @@ def _open_evaluation(
 def _add_evaluation(found: LearnedModel, order: EvaluationOrder, content: bytes) -> LearnedModel:
     """Return a model with its evaluation, and what both cost.
 
-    The model is paid for: where it cannot be judged, or too little is left, it is returned with a caution.
+    The model is paid for, perhaps long ago: where it cannot be judged, or too little is left, it is returned
+    with a caution.
     """
     try:
         judged, paid = order.evaluate(content)
@@ -385,8 +387,11 @@ class _Learning:
             evaluation_epsilon=None if evaluation is None else float(evaluation),
         )
 
-    def pay(self) -> MechanismResult:
-        """Charge the request, and return its model: the same one whenever the same is asked for."""
+    def pay(self, room: Price | None = None) -> MechanismResult:
+        """Charge the request, and return its model: the same one whenever the same is asked for.
+
+        A model that is charged anew is refused unless `room` is left after it.
+        """
         request = self.request
         points = find_unsure(self.policy, among=[one.name for one in request.space.columns])
         if points:
@@ -413,6 +418,7 @@ class _Learning:
             request=request.key(),
             question=f"learn {self.held.name} ({request.learner.name})",
             mechanism=fit,
+            room=room,
         )
 
     def describe(

@@ -49,6 +49,16 @@ class EvaluationOrder:
     epsilon: Fraction
     same_rows: bool
 
+    @property
+    def price(self) -> Price:
+        """What the ledger is charged."""
+        return Price(self.epsilon, Fraction(0), self.epsilon**2 / 2, Fraction(0))
+
+    @property
+    def room(self) -> Price | None:
+        """What must be left after the model is paid: nothing where other rows pay for the evaluation."""
+        return self.price if self.same_rows else None
+
     def evaluate(self, content: bytes) -> tuple[ModelEvaluation, MechanismResult]:
         """Return how well the model of a file's content predicts, and what was spent on it.
 
@@ -72,7 +82,7 @@ class EvaluationOrder:
             self.curator,
             self.held.name,
             [(one.name, one.code, one.size) for one in plan.columns],
-            price=Price(self.epsilon, Fraction(0), self.epsilon**2 / 2, Fraction(0)),
+            price=self.price,
             request=json.dumps(request, sort_keys=True),
             question=f"evaluate a model of {self.held.name}",
             mechanism=measure,

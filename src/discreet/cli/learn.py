@@ -31,7 +31,7 @@ EXAMPLES = """\b
 Examples:
   discreet learn people.csv --policy policy.yaml --target ill --dry-run
   discreet learn people.csv --policy policy.yaml --target ill -o model.json
-  discreet learn people.csv --policy policy.yaml --target ill -o model.json \
+  discreet learn people.csv --policy policy.yaml --target ill -o model.json \\
       --evaluate 0.1 --subgroups sex --report card.html
 """
 

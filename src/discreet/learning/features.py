@@ -206,7 +206,10 @@ def code_declared_columns(
     missing = [one for one in coded if isinstance(one, UndeclaredColumn)]
     if missing:
         raise undeclared_error(
-            policy.name, missing, purpose="what groups of rows are told apart by", alternatives=""
+            policy.name,
+            missing,
+            purpose="the columns that divide rows into groups",
+            alternatives="",
         )
     return [one for one in coded if isinstance(one, CodedColumn)]
 
