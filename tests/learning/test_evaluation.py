@@ -135,17 +135,20 @@ def test_figures_of_numbers_are_those_of_the_rows_where_noise_is_small():
 @pytest.mark.statistics
 @pytest.mark.parametrize("task", TASKS)
 def test_stated_errors_are_those_of_the_noise(task):
-    """Of 60 evaluations each figure is within 4.5 of its standard errors of what no noise gives: alpha 60 * 7e-6."""
+    """Half of 100 evaluations err by less than 1.1 of their standard errors, and half by more than 0.02.
+
+    Of Laplace noise .21 are beyond the one and .03 within the other: alpha 1e-9. Errors of classes also
+    cover which people are in the table, which does not vary here.
+    """
     _, plan, rows = make_plan(task)
     rows = np.vstack([rows] * 10)
     exact = judge(plan, rows, PureSpending(Fraction(10**6), sensitivity=1))
     name = "accuracy" if task == "classification" else "r_squared"
     offs = []
-    for _ in range(60):
+    for _ in range(100):
         one = getattr(judge(plan, rows, PureSpending(Fraction(3), sensitivity=1)), name)
-        offs.append((one.value - getattr(exact, name).value) / one.error)
-    assert np.abs(offs).max() < 6.5
-    assert np.std(offs) > 0.1
+        offs.append(abs(one.value - getattr(exact, name).value) / one.error)
+    assert 0.02 < np.median(offs) < 1.1
 
 
 @pytest.mark.parametrize("task", TASKS)
