@@ -114,6 +114,17 @@ def test_the_same_request_is_the_same_model_and_free(tmp_path):
     assert first.saved.to_bytes() == second.saved.to_bytes()
 
 
+@pytest.mark.parametrize("rounds", [1, 2, 4])
+def test_steps_of_two_features_alike_do_not_cost_more_than_is_left(rounds):
+    space = make_space([5, 5, 3])
+    rows = np.stack([np.arange(60) % 4, np.arange(60) % 3, np.arange(60) % 2], axis=1)
+    spending = ZcdpSpending(Fraction(1), sensitivity=1, one=1)
+    counts = ArrayCounts(rows, space.sizes)
+    training = Training(counts, space, spending, Fraction(1), np.random.default_rng(1))
+    fit_boosting(training, rounds=rounds)
+    assert 0 <= spending.left < Fraction(1, 1000)
+
+
 def test_a_spent_budget_learns_nothing(tmp_path):
     from discreet.policy import parse_policy
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from decimal import Decimal
 from math import isfinite
@@ -119,10 +119,15 @@ def _declare_kind(column: ColumnPolicy, stated: Mapping[str, Any]) -> ColumnPoli
     ]
     if not stated_values:
         return replace(column, kind="text") if column.role.names_people else column
-    kinds = {_kind_of(value) for value in stated_values}
+    return replace(column, kind=implied_kind(stated_values))
+
+
+def implied_kind(values: Iterable[object]) -> ColumnKind:
+    """Return the kind that declared values have: text where they have several."""
+    kinds: set[ColumnKind] = {_kind_of(value) for value in values}
     if kinds == {"integer", "number"}:
-        kinds = {"number"}
-    return replace(column, kind=kinds.pop() if len(kinds) == 1 else "text")
+        return "number"
+    return next(iter(kinds)) if len(kinds) == 1 else "text"
 
 
 def _kind_of(value: object) -> ColumnKind:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -344,7 +345,7 @@ class _Learning:
     policy: TablePolicy
     request: LearningRequest
 
-    @property
+    @cached_property
     def terms(self) -> MechanismTerms:
         """What it would be charged to, and how many rows of a unit count."""
         return mechanism_terms(self.curator, self.held.name, self._column_codes)

@@ -175,6 +175,9 @@ class BinnedRange:
             return np.nan_to_num(numbers.to_numpy(zero_copy_only=False), nan=0.0)
         if self.unit == "whole":
             numbers = pc.fill_null(values, 0)
+            if pa.types.is_signed_integer(numbers.type):
+                cells = numbers.to_numpy(zero_copy_only=False).astype(np.int64)
+                return np.clip(cells, self.low, self.high)
             return np.array(
                 [min(max(one, self.low), self.high) for one in numbers.to_pylist()], np.int64
             )

@@ -83,7 +83,7 @@ def fit_boosting(
     merged = merge_codes(training, columns, [settings.bins] * training.target_place)
     goals = _list_goals(training)
     steps = len(training.space.features) * settings.rounds * len(goals)
-    price = divide_budget(whole * Fraction(1 - _COUNTING), [1.0] * steps)[0]
+    price = divide_budget(spending.left, [1.0] * steps)[0]
     fitted = [_boost_shapes(training, merged, settings, goal, price) for goal in goals]
     return _make_model(training, merged, goals, fitted)
 

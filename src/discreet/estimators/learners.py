@@ -1,0 +1,24 @@
+"""The estimators: one for each learner of the registry and each task that it has."""
+
+from __future__ import annotations
+
+from discreet.estimators.classifiers import PrivateClassifier
+from discreet.estimators.regressors import PrivateRegressor
+
+
+class BoostingClassifier(PrivateClassifier, learner="boosting"):
+    """Boosting of classes: a shape function for each feature, improved step by step.
+
+    >>> people = [[30.0], [60.0]] * 500
+    >>> model = BoostingClassifier(bounds=(0, 110), classes=["ill", "well"], rounds=3)
+    >>> model.fit(people, ["well", "ill"] * 500).predict([[30.0], [60.0]]).tolist()
+    ['well', 'ill']
+    """
+
+
+class BoostingRegressor(PrivateRegressor, learner="boosting"):
+    """Boosting of numbers: a shape function for each feature, improved step by step."""
+
+
+class NaiveBayesClassifier(PrivateClassifier, learner="naive-bayes"):
+    """Naive Bayes: log odds of each feature apart; the quickest, one noisy table a feature."""
