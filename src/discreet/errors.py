@@ -27,6 +27,13 @@ class WrongUsage(DiscreetError):
     exit_code = 2
 
 
+class RefusedArgument(DiscreetError, TypeError):
+    """An argument that another library's convention offers, and that privacy forbids."""
+
+    code = "refused-argument"
+    exit_code = 2
+
+
 class BrokenExtension(DiscreetError):
     """An installed package offers an extension that cannot be imported or is not one."""
 

@@ -19,7 +19,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
 import discreet
-from discreet.errors import BudgetExceeded, UndeclaredDomain, UnknownColumn, WrongUsage
+from discreet.errors import BudgetExceeded, RefusedArgument, UndeclaredDomain, UnknownColumn
 from discreet.estimators import (
     BoostingClassifier,
     BoostingRegressor,
@@ -115,7 +115,7 @@ def test_weights_and_seeds_are_refused_with_the_reason():
     columns, ill = make_people(20)
     with pytest.raises(TypeError, match=r"sample_weight.*count as many"):
         NaiveBayesClassifier(**DECLARED).fit(pd.DataFrame(columns), ill, sample_weight=[1] * 20)
-    with pytest.raises(WrongUsage, match=r"random_state.*noise"):
+    with pytest.raises(RefusedArgument, match=r"random_state.*noise"):
         NaiveBayesClassifier(random_state=1)
     with pytest.raises(TypeError, match="no parameter 'round'"):
         BoostingClassifier(round=1)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from discreet.api.learn import learn
 from discreet.engines.engine import Kind
-from discreet.errors import UndeclaredDomain, UnknownColumn, WrongUsage, did_you_mean
+from discreet.errors import RefusedArgument, UndeclaredDomain, UnknownColumn, did_you_mean
 from discreet.estimators.cells import RawColumn, cast_cells
 from discreet.estimators.declared import (
     Declarations,
@@ -22,13 +22,13 @@ from discreet.estimators.declared import (
     read_declarations,
     undeclared_columns_error,
 )
+from discreet.estimators.inputs import InputColumns, read_input
 from discreet.estimators.privacy import (
     IN_MEMORY,
     UntrackedSpendingWarning,
-    describe_privacy,
+    describe_promise,
     find_ledger_place,
 )
-from discreet.estimators.rows import Rows, read_rows
 from discreet.estimators.scikit_learn import (
     BaseEstimator,
     check_consistent_length,
@@ -66,13 +66,6 @@ _REFUSED = {
     "sample_weight": "A weight would let one person count as many, which the noise does not cover",
     "random_state": "A seed would make the noise known, and take it away",
 }
-
-
-class RefusedArgument(WrongUsage, TypeError):
-    """An argument of scikit-learn's that privacy forbids."""
-
-    def __init__(self, name: str) -> None:
-        super().__init__(f"`{name}` is refused: {_REFUSED[name]}. Leave it out.")
 
 
 class PrivateEstimator(BaseEstimator):
@@ -123,7 +116,7 @@ class PrivateEstimator(BaseEstimator):
             BudgetExceeded: The ledger has too little left; nothing was spent.
         """
         _refuse(refused)
-        every = read_rows(X, estimator=self)
+        every = read_input(X, estimator=self)
         self._require_unit(every)
         target, cells = self._read_target(every, y)
         rows = every.without([target, self.unit])
@@ -139,7 +132,7 @@ class PrivateEstimator(BaseEstimator):
         if self.unit is not None:
             unit = cast_cells(every.column(self.unit), "text" if not every.is_typed else None)
             columns = columns.append_column(self.unit, unit)
-        self.model_ = self._learn(columns, said, target)
+        self.model_ = self._learn_model(columns, said, target)
         place = find_ledger_place(self.ledger)
         if str(place) == IN_MEMORY:
             warnings.warn(
@@ -148,16 +141,16 @@ class PrivateEstimator(BaseEstimator):
                 UntrackedSpendingWarning,
                 stacklevel=2,
             )
-        self.privacy_ = describe_privacy(self.model_, ledger=place)
+        self.privacy_ = describe_promise(self.model_, ledger=place)
         self._set_attributes()
         return self
 
-    def _require_unit(self, rows: Rows) -> None:
+    def _require_unit(self, rows: InputColumns) -> None:
         if self.unit is not None and (not rows.has_names or self.unit not in rows.names):
             near = did_you_mean(self.unit, rows.names) if rows.has_names else " Give a frame."
             raise UnknownColumn(f"`unit` names column '{self.unit}', which X lacks.{near}")
 
-    def _read_target(self, rows: Rows, y: Any) -> tuple[str | None, RawColumn]:
+    def _read_target(self, rows: InputColumns, y: Any) -> tuple[str | None, RawColumn]:
         """Return the target's name and its cells."""
         if isinstance(y, str):
             if not rows.has_names or y not in rows.names:
@@ -180,7 +173,7 @@ class PrivateEstimator(BaseEstimator):
         """Return what the constructor declares of the target, and how its cells are read."""
         raise NotImplementedError
 
-    def _learn(self, columns: Any, said: Declarations, target: str | None) -> LearnedModel:
+    def _learn_model(self, columns: Any, said: Declarations, target: str | None) -> LearnedModel:
         options = {one.name: getattr(self, one.name) for one in LEARNERS.get(self.learner).options}
         try:
             return learn(
@@ -210,7 +203,7 @@ class PrivateEstimator(BaseEstimator):
     def _encode(self, X: Any) -> Codes:
         """Return the codes of rows, after scikit-learn's checks of their columns."""
         check_is_fitted(self, "model_")
-        rows = read_rows(X, estimator=self)
+        rows = read_input(X, estimator=self)
         space = self.model_.saved.space
         rows = rows.without(
             [name for name in (self.model_.target, self.unit) if name not in self._feature_names()]
@@ -237,7 +230,7 @@ class PrivateEstimator(BaseEstimator):
         """Return y as it is, or the column of X that it names."""
         if not isinstance(y, str):
             return y
-        return self._read_target(read_rows(X, estimator=self), y)[1]
+        return self._read_target(read_input(X, estimator=self), y)[1]
 
     # -- scikit-learn
 
@@ -255,7 +248,7 @@ def _refuse(given: Mapping[str, Any]) -> None:
         if name not in _REFUSED:
             raise TypeError(f"fit() got an unexpected keyword argument '{name}'")
         if value is not None:
-            raise RefusedArgument(name)
+            raise RefusedArgument(f"`{name}` is refused: {_REFUSED[name]}. Leave it out.")
 
 
 def _make_init(parameters: Mapping[str, Any]) -> Any:
@@ -264,7 +257,7 @@ def _make_init(parameters: Mapping[str, Any]) -> Any:
     def __init__(self: Any, **stated: Any) -> None:  # noqa: N807 -- it becomes the method of that name
         for name in stated:
             if name in _REFUSED:
-                raise RefusedArgument(name)
+                raise RefusedArgument(f"`{name}` is refused: {_REFUSED[name]}. Leave it out.")
             if name not in parameters:
                 raise TypeError(
                     f"{type(self).__name__} has no parameter '{name}'.{did_you_mean(name, parameters)}"

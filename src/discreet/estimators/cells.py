@@ -30,14 +30,14 @@ def cast_cells(column: RawColumn, kind: ColumnKind | None) -> ArrowArray:
     return _CASTS[kind](found)
 
 
-def is_boolean(column: RawColumn) -> bool:
+def is_boolean_type(column: RawColumn) -> bool:
     """Return whether a column's type leaves only true and false."""
     if isinstance(column, np.ndarray):
         return column.dtype.kind == "b"
     return pa.types.is_boolean(column.type)
 
 
-def is_text(column: RawColumn) -> bool:
+def is_text_type(column: RawColumn) -> bool:
     """Return whether a column's type is text, or one that Arrow does not know."""
     if isinstance(column, np.ndarray):
         return column.dtype.kind in "OSU"
@@ -144,5 +144,5 @@ def _text_of(value: Any) -> str | None:
         value = int(value)
     try:
         return str(value).encode("utf-8", errors="replace").decode("utf-8")
-    except Exception:  # noqa: BLE001 -- an object of somebody else: what it says is not a cell
+    except Exception:  # noqa: BLE001 -- an object of another library may raise anything
         return None

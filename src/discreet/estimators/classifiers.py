@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from discreet.api.declarations import implied_kind
 from discreet.estimators.base import PrivateEstimator
-from discreet.estimators.cells import RawColumn, is_boolean
+from discreet.estimators.cells import RawColumn, is_boolean_type
 from discreet.estimators.declared import (
     Declarations,
     TargetDeclared,
@@ -41,7 +41,7 @@ class PrivateClassifier(ClassifierMixin, PrivateEstimator):
         declared = said.column(target)
         if declared is not None and declared.values is not None:
             return TargetDeclared(declared.kind or "text")
-        if is_boolean(cells):
+        if is_boolean_type(cells):
             return TargetDeclared("boolean")
         unknown = [name for name in said.kinds if not said.knows(name)]
         raise undeclared_columns_error(self, [*unknown, target], target)

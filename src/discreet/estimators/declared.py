@@ -11,8 +11,8 @@ import numpy as np
 
 from discreet.api.declarations import implied_kind
 from discreet.errors import UndeclaredDomain, UnknownColumn, WrongUsage, did_you_mean
-from discreet.estimators.cells import is_boolean, is_text
-from discreet.estimators.rows import Rows
+from discreet.estimators.cells import is_boolean_type, is_text_type
+from discreet.estimators.inputs import InputColumns
 from discreet.formatting import join_names
 from discreet.policy.load import load_policy
 from discreet.policy.model import ColumnKind, ColumnPolicy, Policy, TablePolicy
@@ -63,7 +63,12 @@ class Declarations:
 
 
 def read_declarations(
-    rows: Rows, *, bounds: Any, values: Any, policy: Policy | str | Path | None, table: str | None
+    rows: InputColumns,
+    *,
+    bounds: Any,
+    values: Any,
+    policy: Policy | str | Path | None,
+    table: str | None,
 ) -> Declarations:
     """Return what parameters declare of the columns of `rows`.
 
@@ -85,12 +90,14 @@ def read_declarations(
         elif declared is not None and declared.kind is not None:
             kinds[name] = declared.kind
         elif rows.is_typed or name not in numbers:
-            kinds[name] = "text" if is_text(column) else None
+            kinds[name] = "text" if is_text_type(column) else None
         else:
             # One missing cell makes numbers of whole numbers in numpy and pandas, so bounds mean numbers.
             kinds[name] = "number"
     boolean = {
-        name for name, column in zip(rows.names, rows.columns, strict=True) if is_boolean(column)
+        name
+        for name, column in zip(rows.names, rows.columns, strict=True)
+        if is_boolean_type(column)
     }
     return Declarations(kinds, numbers, listed, found, said, frozenset(boolean))
 
@@ -138,7 +145,7 @@ def _find_table(policy: Policy, table: str | None) -> TablePolicy | None:
     return next(iter(policy.tables.values())) if len(policy.tables) == 1 else None
 
 
-def _name_of(key: Any, rows: Rows, parameter: str) -> str:
+def _name_of(key: Any, rows: InputColumns, parameter: str) -> str:
     if isinstance(key, (int, np.integer)) and 0 <= int(key) < len(rows.names):
         return rows.names[int(key)]
     if key not in rows.names:
@@ -153,7 +160,7 @@ def _plain_values(values: Any) -> list[Any]:
 
 
 def _read_bounds(
-    bounds: Any, rows: Rows, values: Mapping[str, Any], said: TablePolicy | None
+    bounds: Any, rows: InputColumns, values: Mapping[str, Any], said: TablePolicy | None
 ) -> dict[str, tuple[float, float]]:
     if bounds is None:
         return {}
@@ -167,8 +174,8 @@ def _read_bounds(
             for name, column in zip(rows.names, rows.columns, strict=True)
             if name not in values
             and (said is None or said.column(name) is None)
-            and not is_boolean(column)
-            and not (rows.has_names and is_text(column))
+            and not is_boolean_type(column)
+            and not (rows.has_names and is_text_type(column))
         }
     if len(pairs) != len(rows.names):
         raise WrongUsage(

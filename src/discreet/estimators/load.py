@@ -11,7 +11,7 @@ from discreet.api.learn import load_model
 from discreet.errors import WrongUsage
 from discreet.estimators import learners
 from discreet.estimators.base import PrivateEstimator
-from discreet.estimators.privacy import describe_privacy
+from discreet.estimators.privacy import describe_promise
 from discreet.learning.record import LearnedModel
 
 
@@ -38,7 +38,7 @@ def load(model: LearnedModel | str | Path) -> Any:
     estimator.model_ = found
     estimator.feature_names_in_ = np.array(found.features, dtype=object)
     estimator.n_features_in_ = len(found.features)
-    estimator.privacy_ = describe_privacy(found, ledger=None)
+    estimator.privacy_ = describe_promise(found, ledger=None)
     estimator._set_attributes()
     return estimator
 

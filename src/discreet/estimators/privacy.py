@@ -49,7 +49,7 @@ class EstimatorPrivacy(Result):
     ledger: str
 
 
-def describe_privacy(model: LearnedModel, *, ledger: str | Path | None) -> EstimatorPrivacy:
+def describe_promise(model: LearnedModel, *, ledger: str | Path | None) -> EstimatorPrivacy:
     """Return what a model promises; `ledger` is where it was charged, None where it was read from a file."""
     place = str(ledger or "")
     is_tracked = place not in ("", IN_MEMORY)

@@ -1,7 +1,7 @@
 """The state of rows by a name: within a session, equal rows have equal names, so that the same fit is free.
 
 In another session they have other names. A name that followed from rows alone would tell, in the ledger, whether
-a guess at all of them is right, and next month, whether nobody joined or left.
+a guess at all of them is right, and next month, that no one joined or left.
 """
 
 from __future__ import annotations

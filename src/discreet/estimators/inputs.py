@@ -17,7 +17,7 @@ from discreet.policy.model import ColumnKind
 
 
 @dataclass(frozen=True)
-class Rows:
+class InputColumns:
     """The columns of `X`.
 
     Attributes:
@@ -39,7 +39,7 @@ class Rows:
         """Return a column by its name."""
         return self.columns[self.names.index(name)]
 
-    def without(self, names: Sequence[str | None]) -> Rows:
+    def without(self, names: Sequence[str | None]) -> InputColumns:
         """Return the rows without some columns of a frame."""
         if not self.has_names:
             return self
@@ -66,7 +66,7 @@ class Rows:
         return pa.table({name: cast_cells(column, kinds[name]) for name, column in chosen})
 
 
-def read_rows(X: Any, *, estimator: Any) -> Rows:
+def read_input(X: Any, *, estimator: Any) -> InputColumns:
     """Return the columns of an array, of a list of rows, or of a frame.
 
     Raises:
@@ -90,10 +90,10 @@ def read_rows(X: Any, *, estimator: Any) -> Rows:
     )
     columns = tuple(array[:, place] for place in range(array.shape[1]))
     names = tuple(f"x{place}" for place in range(len(columns)))
-    return Rows(names, columns, has_names=False, is_typed=False, count=len(array))
+    return InputColumns(names, columns, has_names=False, is_typed=False, count=len(array))
 
 
-def _read_pandas(frame: Any) -> Rows:
+def _read_pandas(frame: Any) -> InputColumns:
     if any(str(dtype).startswith("Sparse") for dtype in frame.dtypes):
         raise TypeError(
             "Sparse data was passed for X, but dense data is required. Use `X.sparse.to_dense()`."
@@ -119,7 +119,7 @@ def _pandas_column(series: Any) -> RawColumn:
 
 def _name_columns(
     names: Sequence[Any], columns: Sequence[RawColumn], *, rows: int, is_typed: bool
-) -> Rows:
+) -> InputColumns:
     if not names:
         raise ValueError(f"0 feature(s) (shape=({rows}, 0)) while a minimum of 1 is required.")
     if not all(isinstance(name, str) for name in names):
@@ -129,4 +129,4 @@ def _name_columns(
             f"{kinds} as feature name / column name types. Use `X.columns = X.columns.astype(str)`."
         )
     refuse_duplicates(list(names), where="X")
-    return Rows(tuple(names), tuple(columns), has_names=True, is_typed=is_typed, count=rows)
+    return InputColumns(tuple(names), tuple(columns), has_names=True, is_typed=is_typed, count=rows)
