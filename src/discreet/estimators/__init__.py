@@ -4,6 +4,8 @@ from discreet.estimators.conventions import expected_failed_checks
 from discreet.estimators.learners import (
     BoostingClassifier,
     BoostingRegressor,
+    LinearRegression,
+    LogisticRegression,
     NaiveBayesClassifier,
 )
 from discreet.estimators.load import load
@@ -13,6 +15,8 @@ __all__ = [
     "BoostingClassifier",
     "BoostingRegressor",
     "EstimatorPrivacy",
+    "LinearRegression",
+    "LogisticRegression",
     "NaiveBayesClassifier",
     "UntrackedSpendingWarning",
     "expected_failed_checks",

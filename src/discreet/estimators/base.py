@@ -36,6 +36,7 @@ from discreet.estimators.scikit_learn import (
     column_or_1d,
 )
 from discreet.estimators.state import name_state
+from discreet.learning.coefficients import CoefficientModel
 from discreet.learning.features import Task
 from discreet.learning.record import LearnedModel
 from discreet.policy.model import ColumnKind
@@ -197,6 +198,9 @@ class PrivateEstimator(BaseEstimator):
 
     def _set_attributes(self) -> None:
         """Set what follows from the model, such as `classes_`."""
+        predictor = self.model_.saved.predictor
+        if isinstance(predictor, CoefficientModel):
+            self.coefficients_ = predictor.coefficients
 
     # -- predicting
 

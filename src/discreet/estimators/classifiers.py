@@ -47,6 +47,7 @@ class PrivateClassifier(ClassifierMixin, PrivateEstimator):
         raise undeclared_columns_error(self, [*unknown, target], target)
 
     def _set_attributes(self) -> None:
+        super()._set_attributes()
         self.classes_ = np.array(list(self.model_.classes))
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:

@@ -22,3 +22,11 @@ class BoostingRegressor(PrivateRegressor, learner="boosting"):
 
 class NaiveBayesClassifier(PrivateClassifier, learner="naive-bayes"):
     """Naive Bayes: log odds of each feature apart; the quickest, one noisy table a feature."""
+
+
+class LinearRegression(PrivateRegressor, learner="linear"):
+    """Least squares from noisy sums; `coefficients_` has the coefficients with their errors."""
+
+
+class LogisticRegression(PrivateClassifier, learner="logistic"):
+    """Log odds of the classes from a fitted table; `coefficients_` has the coefficients with their errors."""
