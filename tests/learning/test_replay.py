@@ -11,9 +11,11 @@ from hypothesis import strategies as st
 from tests.learning.counts import make_space, replay
 
 from discreet.learning.specs.boosting import fit_boosting
+from discreet.learning.specs.huber import fit_huber
 from discreet.learning.specs.linear import fit_linear
 from discreet.learning.specs.logistic import fit_logistic
 from discreet.learning.specs.naive_bayes import fit_naive_bayes
+from discreet.learning.specs.quantile import fit_quantile
 
 SIZES = [4, 8, 3]
 WIDE = [5, 9, 40]
@@ -23,6 +25,8 @@ LEARNERS = {
     "boosting of numbers": (fit_boosting, WIDE, "regression"),
     "linear": (fit_linear, [4, 8, 3, 40], "regression"),
     "logistic": (fit_logistic, [4, 8, 5], "classification"),
+    "huber": (fit_huber, [4, 8, 40], "regression"),
+    "quantile": (fit_quantile, [4, 8, 40], "regression"),
     "naive Bayes": (fit_naive_bayes, [4, 8, 5], "classification"),
 }
 

@@ -25,6 +25,7 @@ class FlooredProducts:
         values: The floored eigenvalue of each.
         is_hidden: Whether it was raised.
         rows: The number of rows, at least what noise would give.
+        floor: To what eigenvalues are raised.
     """
 
     averages: Floats
@@ -32,6 +33,7 @@ class FlooredProducts:
     values: Floats
     is_hidden: NDArray[np.bool_]
     rows: float
+    floor: float
 
     def solve(self, products: Floats) -> Floats:
         """Return the coefficients whose products with the design these are."""
@@ -41,6 +43,11 @@ class FlooredProducts:
     def inverse(self) -> Floats:
         """The inverse, on all directions."""
         return (self.basis / self.values) @ self.basis.T
+
+    @property
+    def least_inverse(self) -> Floats:
+        """The inverse of what eigenvalues are at least, if noise has raised each by its standard size."""
+        return (self.basis / (self.values - self.floor / _FLOOR)) @ self.basis.T
 
     @property
     def seen(self) -> Floats:
@@ -65,7 +72,7 @@ def floor_products(design: Design, moments: Moments) -> FlooredProducts:
     # Fewer rows than that cannot have such eigenvalues.
     is_hidden = (values < floor) | (moments.rows < floor)
     return FlooredProducts(
-        averages, contrasts @ vectors, np.maximum(values, floor), is_hidden, rows
+        averages, contrasts @ vectors, np.maximum(values, floor), is_hidden, rows, floor
     )
 
 

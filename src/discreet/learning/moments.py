@@ -128,6 +128,10 @@ def _sum_exactly(training: Training, design: Design) -> _ExactMoments:
     levels = [one.levels for one in columns]
     size = training.space.sizes[place]
     values = scale_target(training)
+    is_missing = np.zeros(size, np.intp)
+    is_missing[-1] = 1
+    pairs = list(itertools.combinations(range(place), 2))
+    counted = training.counts.count([(a, b, place) for a, b in pairs], [*levels, is_missing])
     by_target = training.counts.count(
         [(one, place) for one in range(place)], [*levels, np.arange(size)]
     )
@@ -139,10 +143,6 @@ def _sum_exactly(training: Training, design: Design) -> _ExactMoments:
         sums[span] = column.matrix.T @ by_level
         products[span, span] = (column.matrix.T * by_level) @ column.matrix
         target_products[span] = column.matrix.T @ (counts[:, :-1] @ values)
-    is_missing = np.zeros(size, np.intp)
-    is_missing[-1] = 1
-    pairs = list(itertools.combinations(range(place), 2))
-    counted = training.counts.count([(a, b, place) for a, b in pairs], [*levels, is_missing])
     for (a, b), counts in zip(pairs, counted, strict=True):
         block = columns[a].matrix.T @ counts[:, :, 0] @ columns[b].matrix
         products[spans[a], spans[b]] = block
