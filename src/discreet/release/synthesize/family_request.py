@@ -21,6 +21,7 @@ from discreet.release.synthesize.family import (
     fit_family,
 )
 from discreet.release.synthesize.request import RowCounts, SynthesisRequest, column_shapes
+from discreet.release.synthesize.resolutions import ColumnShape
 
 
 @dataclass(frozen=True)
@@ -112,10 +113,14 @@ class FamilyRequest:
         found: list[list[float]] = []
         shares = divide_family_budget(self.parent.counts_amount, len(self.children))
         own = [len(one.columns) for one in self.domains]
-        for place, (sizes, most, share) in enumerate(
-            zip(self.fitted_sizes, limits, shares, strict=True)
-        ):
-            errors = self.parent.column_errors(sizes, sensitivity=most, amount=share)
+        given = column_shapes(self.parent.domain)
+        numbers = [ColumnShape(one.most + 1, is_ordered=True) for one in self.children]
+        fitted = [
+            (*given, *numbers),
+            *((*given, *column_shapes(one.domain)) for one in self.children),
+        ]
+        for place, (shapes, most, share) in enumerate(zip(fitted, limits, shares, strict=True)):
+            errors = self.parent.column_errors(shapes, sensitivity=most, amount=share)
             found.append(errors[-own[place] :] if place else errors[: own[place]])
         return found
 

@@ -20,6 +20,7 @@ from discreet.dp.spending import (
     divide_budget,
 )
 from discreet.errors import InvalidBudget, UnknownColumn, WrongUsage, did_you_mean
+from discreet.release.synthesize.column_looks import column_scales
 from discreet.release.synthesize.domain import TableDomain
 from discreet.release.synthesize.model import SyntheticModel
 from discreet.release.synthesize.resolutions import ColumnShape
@@ -214,19 +215,19 @@ class SynthesisRequest:
 
     def expected_errors(self, *, sensitivity: int, one: int) -> Sequence[float]:
         """Return the standard error of a count of one value, for each column; no data are read."""
-        return self.column_errors(self.sizes, sensitivity=sensitivity, one=one)
+        shapes = column_shapes(self.domain)
+        return self.column_errors(shapes, sensitivity=sensitivity, one=one)
 
     def column_errors(
         self,
-        sizes: Sequence[int],
+        shapes: Sequence[ColumnShape],
         *,
         sensitivity: int,
         one: int = 1,
         amount: Fraction | None = None,
     ) -> list[float]:
-        """Return the standard error of a count of one value, for columns of so many codes."""
+        """Return the standard error of a count of one value, for each column."""
         budget = self.make_budget(sensitivity=sensitivity, one=one, amount=amount)
-        first = budget.left if len(sizes) == 1 else None
+        first = budget.left if len(shapes) == 1 else None
         share = first or divide_budget(budget.left, self.settings.shares)[0]
-        weights = [size**budget.power for size in sizes]
-        return [budget.scale(part) for part in divide_budget(share, weights)]
+        return column_scales(shapes, budget, share)

@@ -26,14 +26,16 @@ from discreet.release.synthesize.candidates import (
     pick_candidates,
     working_levels,
 )
+from discreet.release.synthesize.column_looks import (
+    ColumnLook,
+    combine_looks,
+    look_at_columns,
+    settle_frequencies,
+)
 from discreet.release.synthesize.fit import NoisyMarginal, fit_maximum_entropy, sum_coarse
 from discreet.release.synthesize.junction_tree import Codes, Columns, Floats
 from discreet.release.synthesize.model import FittedColumns, SyntheticModel
-from discreet.release.synthesize.resolutions import (
-    ColumnShape,
-    choose_resolutions,
-    project_on_simplex,
-)
+from discreet.release.synthesize.resolutions import ColumnShape, choose_resolutions
 from discreet.release.synthesize.rules import Cells, Rows, Rule, RuleSystem, resolve_rules
 
 Counts = NDArray[np.int64]
@@ -128,15 +130,16 @@ def fit_model(
     exact = fitted.count([(place,) for place in range(len(shapes))], None)
     for_columns, for_choices, for_marginals = divide_budget(allowance.left, settings.shares)
     is_alone = len(shapes) == 1
-    looks = [_look_at_columns(exact, allowance, allowance.left if is_alone else for_columns)]
-    columns = _combine_looks(looks, shapes, settings.caps)
+    first = allowance.left if is_alone else for_columns
+    looks = [look_at_columns(exact, shapes, allowance, first)]
+    columns = _combine_columns(looks, shapes, settings.caps)
     if columns.expected_error > settings.noisy and not is_alone:
         settings = replace(
             settings, rounds=1, penalty=_CAUTIOUS, picks=_FEW, has_triples=False, target_level=0
         )
         more, for_choices, for_marginals = divide_budget(allowance.left, _NOISY_SHARES)
-        looks.append(_look_at_columns(exact, allowance, more))
-        columns = _combine_looks(looks, shapes, settings.caps)
+        looks.append(look_at_columns(exact, shapes, allowance, more))
+        columns = _combine_columns(looks, shapes, settings.caps)
     fitted_target = None if target is None else system.places.index(target)
     run = _Rounds(fitted, columns, allowance, fitted_target, settings, chance, system)
     if is_alone:  # and stands with no other in a marginal
@@ -168,41 +171,19 @@ class _FittedCounter:
         return self.counter.count(wanted, whole)
 
 
-@dataclass(frozen=True)
-class _Look:
-    """Noisy counts of each column, and their standard errors."""
-
-    counts: tuple[Floats, ...]
-    scales: tuple[float, ...]
-
-
-def _look_at_columns(exact: Sequence[Counts], allowance: ZcdpSpending, price: Fraction) -> _Look:
-    shares = divide_budget(price, [one.size**allowance.power for one in exact])
-    counts = [allowance.measure(one, share) for one, share in zip(exact, shares, strict=True)]
-    return _Look(tuple(counts), tuple(allowance.scale(share) for share in shares))
-
-
-def _combine_looks(
-    looks: Sequence[_Look], shapes: Sequence[ColumnShape], caps: Sequence[int]
+def _combine_columns(
+    looks: Sequence[Sequence[ColumnLook]], shapes: Sequence[ColumnShape], caps: Sequence[int]
 ) -> FittedColumns:
-    """Return what follows from the noisy counts, each look weighted by its precision."""
-    counts: list[Floats] = []
-    scales: list[float] = []
-    for place in range(len(shapes)):
-        precisions = [1 / look.scales[place] ** 2 for look in looks]
-        weighted = [
-            look.counts[place] * precision
-            for look, precision in zip(looks, precisions, strict=True)
-        ]
-        counts.append(np.sum(weighted, axis=0) / sum(precisions))
-        scales.append(1 / math.sqrt(sum(precisions)))
+    """Return what follows from all looks at the columns."""
+    combined = [combine_looks(of_column) for of_column in zip(*looks, strict=True)]
+    counts, scales = [one.counts for one in combined], [one.scale for one in combined]
     weights = [1 / (scale**2 * len(one)) for scale, one in zip(scales, counts, strict=True)]
     totals = sum(float(one.sum()) * weight for one, weight in zip(counts, weights, strict=True))
     total = max(1.0, totals / sum(weights))
-    frequencies = [project_on_simplex(one, total) / total for one in counts]
+    frequencies = [settle_frequencies(one, total) for one in combined]
     resolutions = tuple(
-        choose_resolutions(shares, one, scale=scale, shape=shape, caps=caps)
-        for shares, one, scale, shape in zip(frequencies, counts, scales, shapes, strict=True)
+        choose_resolutions(shares, one.counts, scale=one.coarse_scale, shape=shape, caps=caps)
+        for shares, one, shape in zip(frequencies, combined, shapes, strict=True)
     )
     return FittedColumns(total, tuple(counts), tuple(scales), tuple(frequencies), resolutions)
 
