@@ -337,6 +337,7 @@ class LearnerSpec:
         fit: Takes a `Training` of `discreet.learning.training`, and its options by name; returns a predictor.
         read: Takes a `FeatureSpace` and what the predictor's `to_content` returned; returns the predictor.
         options: Its own options; `is_pure` says whether it can do without a delta.
+        is_additive: Whether its models are sums of shape functions, which the engine can score.
     """
 
     name: str
@@ -347,6 +348,7 @@ class LearnerSpec:
     read: Callable[[Any, Mapping[str, Any]], Any]
     options: tuple[OptionSpec, ...] = ()
     is_pure: bool = True
+    is_additive: bool = False
     position: int = LAST
 
 

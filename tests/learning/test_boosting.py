@@ -50,6 +50,16 @@ def test_counts_by_score_and_residuals_add_up_to_the_gradient():
     assert add_up_residuals(counted, residuals).tolist() == expected
 
 
+@pytest.mark.parametrize("rounds", [1, 2, 4])
+def test_few_steps_are_within_the_price_however_shares_are_rounded(rounds):
+    rows = np.stack([np.arange(200) % 9, np.arange(200) % 2], axis=1)
+    spending = ZcdpSpending(Fraction(9, 40), sensitivity=1)
+    counts, chance = ArrayCounts(rows, [10, 3]), np.random.default_rng(1)
+    training = Training(counts, make_space([10, 3]), spending, Fraction(1), chance)
+    fit_boosting(training, rounds=rounds)
+    assert spending.left >= 0
+
+
 def test_shapes_follow_the_target_where_noise_is_small():
     chance = np.random.default_rng(2)
     first = chance.integers(0, 8, 4000)

@@ -38,6 +38,7 @@ from discreet.learning.request import (
     DEFAULT_DELTA,
     LearningRequest,
     choose_learner,
+    read_candidates,
     read_learner_options,
 )
 from discreet.policy.load import load_policy
@@ -56,6 +57,7 @@ def learn(  # noqa: PLR0913 -- the options of the command
     epsilon: ExactNumber = 1,
     delta: ExactNumber | None = None,
     learner: str | None = None,
+    candidates: Sequence[Mapping[str, object]] | None = None,
     features: Sequence[str] | None = None,
     leave_out: Sequence[str] | None = None,
     quasi: Sequence[str] | None = None,
@@ -92,6 +94,8 @@ def learn(  # noqa: PLR0913 -- the options of the command
         epsilon: What the model costs.
         delta: The chance that Gaussian noise does not cover; by default 1e-9. With 0, noise is Laplace's.
         learner: How it is learned; by default `boosting` for classes and `linear` for numbers.
+        candidates: Options of the learner, such as `[{"rounds": 3}, {"rounds": 10}]`: the best is selected privately,
+            for the same epsilon in all.
         features: The columns that predict; by default all that are declared and identify no one.
         leave_out: Columns that do not predict.
         quasi: The columns outsiders may know.
@@ -153,6 +157,7 @@ def explain_learning(  # noqa: PLR0913 -- the options of the command
     epsilon: ExactNumber = 1,
     delta: ExactNumber | None = None,
     learner: str | None = None,
+    candidates: Sequence[Mapping[str, object]] | None = None,
     features: Sequence[str] | None = None,
     leave_out: Sequence[str] | None = None,
     quasi: Sequence[str] | None = None,
@@ -182,6 +187,7 @@ def explain_learning(  # noqa: PLR0913 -- the options of the command
         epsilon: What the model costs.
         delta: The chance that Gaussian noise does not cover.
         learner: How it is learned.
+        candidates: Options of the learner, of which the best is selected privately.
         features: The columns that predict.
         leave_out: Columns that do not predict.
         quasi: The columns outsiders may know.
@@ -286,12 +292,16 @@ def _open_learning(
         )
         chosen = choose_learner(given["learner"], space.task)
         delta = DEFAULT_DELTA if given["delta"] is None else given["delta"]
+        tried = ()
+        if given["candidates"] is not None:
+            tried = read_candidates(given["candidates"], space, given["learner"], given["options"])
         request = LearningRequest(
             space,
             chosen,
             to_fraction(given["epsilon"]),
             to_fraction(delta),
-            read_learner_options(chosen, given["options"]),
+            {} if tried else read_learner_options(chosen, given["options"]),
+            tried,
         )
         yield _Learning(curator, held, asked, request)
 
@@ -362,6 +372,18 @@ class _Learning:
             return "row"
         return unit if period is None else f"{unit} in one {period.period} of {period.column}"
 
+    @property
+    def _learner_words(self) -> str:
+        """How it is learned; where the best is selected, among how many, in how many runs, and for what each."""
+        request = self.request
+        if not request.candidates:
+            return request.learner.name
+        price = request.selection
+        return (
+            f"the best of {len(request.candidates)} candidates, in about {float(price.expected_runs_above):.0f} runs of "
+            f"epsilon {float(price.run_epsilon):.3g} each,"
+        )
+
     def explain(self, evaluation: Fraction | None) -> LearningExplanation:
         """Return price and terms, with those of an evaluation; no row is read."""
         request, terms = self.request, self.terms
@@ -374,7 +396,7 @@ class _Learning:
         return LearningExplanation(
             source=self.held.table.label,
             table=self.held.name,
-            verdict=f"{what} by {request.learner.name} would cost {price}{more}. Nothing was read or spent.",
+            verdict=f"{what} by {self._learner_words} would cost {price}{more}. Nothing was read or spent.",
             learner=request.learner.name,
             task=request.space.task,
             target=None if target is None else target.name,
@@ -406,9 +428,10 @@ class _Learning:
         }
 
         def fit(counter: Any) -> bytes:
-            predictor = request.fit(counter, seed=secrets.randbits(63))
+            found = request.fit_model(counter, seed=secrets.randbits(63))
+            learner, options = found.candidate.learner.name, found.candidate.options
             return SavedPredictor(
-                request.space, request.learner.name, request.options, predictor, privacy
+                request.space, learner, options, found.predictor, privacy
             ).to_bytes()
 
         return release_mechanism(

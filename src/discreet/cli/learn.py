@@ -55,6 +55,12 @@ Examples:
 )
 @click.option("--learner", metavar="LEARNER", help="How it is learned: one of the above.")
 @click.option(
+    "--candidates",
+    "listed",
+    metavar="OPTIONS;…",
+    help="Select the best: rounds=3;rounds=10.",
+)
+@click.option(
     "--features",
     type=options.NAMES,
     metavar="COLUMNS",
@@ -124,6 +130,7 @@ def command(
     predicted: str | None,
     stated: tuple[str, ...],
     report: Path | None,
+    listed: str | None,
     force: bool,
     dry_run: bool,
     as_json: bool,
@@ -131,6 +138,11 @@ def command(
 ) -> None:
     """Learn a private model that predicts a column of SOURCE."""
     choices |= {"target": predicted, **_read_stated(stated)}
+    if listed is not None:
+        choices["candidates"] = [
+            _read_stated(tuple(one.strip() for one in each.split(",")))
+            for each in listed.split(";")
+        ]
     if dry_run:
         if report is not None:
             raise WrongUsage("--dry-run writes nothing. Leave out --report or --dry-run.")

@@ -74,8 +74,7 @@ def fit_boosting(
         rate: Which share of an improvement is taken.
     """
     spending = training.spending
-    whole = spending.left
-    columns = measure_features(training, whole * Fraction(_COUNTING))
+    columns = measure_features(training, spending.left * Fraction(_COUNTING))
     found = choose_settings(float(training.epsilon), columns.rows)
     settings = BoostingSettings(
         bins or found.bins, rounds or found.rounds, found.rate if rate is None else rate
@@ -233,5 +232,6 @@ SPEC = LearnerSpec(
         ),
         OptionSpec("rate", "number", "Which share of an improvement is taken.", above=0, maximum=1),
     ),
+    is_additive=True,
     position=10,
 )

@@ -49,5 +49,6 @@ SPEC = LearnerSpec(
     tasks=("classification",),
     fit=fit_naive_bayes,
     read=read_additive_model,
+    is_additive=True,
     position=30,
 )
