@@ -16,6 +16,7 @@ from tests.answer.curators import hold
 
 from discreet.answer.coded_counts import CodedCounter, cover_marginals
 from discreet.answer.sources import scan_table
+from discreet.domain.code_tree import CodeSplit, CodeTree
 from discreet.errors import QuestionRefused
 
 if TYPE_CHECKING:
@@ -145,6 +146,45 @@ def test_rows_are_counted_by_their_score(engine, unit, cuts):
         buckets = np.searchsorted(cuts, scores + changed, side="right")
         np.add.at(expected, (buckets, visits.column("b").to_numpy()), factors)
         np.testing.assert_array_equal(counter.count_scored(weights, cuts, [(1,)])[0], expected)
+    counter.close()
+
+
+@pytest.mark.parametrize("unit", ["row", "person"])
+def test_rows_are_counted_by_the_leaves_of_trees(engine, unit):
+    visits = make_visits(300)
+    counter = open_counter(hold({"visits": visits}, POLICY.format(unit=unit), engine=engine))
+    codes = np.stack([visits.column(name).to_numpy() for name in "abc"], axis=1)
+    trees = [
+        CodeTree((CodeSplit(2, (0, 90), (1, 2)), CodeSplit(1, (0, 1, 3), (3, 4, 3)), *[None] * 3)),
+        CodeTree((None,)),
+    ]
+    factors = np.ones(300, np.int64)
+    if unit == "person":
+        factors = unit_factors(visits.column("person").to_pylist())
+    looks = [(trees[0], (0, 1)), (trees[0], (2,)), (trees[1], (0,)), (trees[1], ())]
+    found = counter.count_by_leaf(looks)
+    for counts, (tree, some) in zip(found, looks, strict=True):
+        expected = np.zeros([len(tree.leaves), *(SIZES[one] for one in some)], np.int64)
+        np.add.at(expected, (tree.find_leaves(codes), *codes[:, some].T), factors)
+        np.testing.assert_array_equal(counts, expected)
+    counter.close()
+
+
+@pytest.mark.parametrize("unit", ["row", "person"])
+def test_rows_are_counted_by_their_nearest_center(engine, unit):
+    visits = make_visits(300)
+    counter = open_counter(hold({"visits": visits}, POLICY.format(unit=unit), engine=engine))
+    codes = np.stack([visits.column(name).to_numpy() for name in "abc"], axis=1)
+    chance = np.random.default_rng(3)
+    lines = np.arange(200)[:, None] * np.array([-3, 0, 4]) + np.array([300, 0, -400])
+    distances = [chance.integers(-200, 200, (3, 3)), None, lines]
+    total = distances[0][codes[:, 0]] + distances[2][codes[:, 2]]
+    expected = np.zeros((3, 5), np.int64)
+    factors = np.ones(300, np.int64)
+    if unit == "person":
+        factors = unit_factors(visits.column("person").to_pylist())
+    np.add.at(expected, (total.argmin(axis=1), codes[:, 1]), factors)
+    np.testing.assert_array_equal(counter.count_by_center(distances, [(1,)])[0], expected)
     counter.close()
 
 

@@ -45,6 +45,26 @@ class ArrayCounts:
             for some in columns
         ]
 
+    def count_by_leaf(self, looks):
+        return [
+            _tabulate(
+                [tree.find_leaves(self.rows), *(self.rows[:, i] for i in some)],
+                [len(tree.leaves), *(self.sizes[i] for i in some)],
+            )
+            for tree, some in looks
+        ]
+
+    def count_by_center(self, distances, columns):
+        used = [(place, one) for place, one in enumerate(distances) if one is not None]
+        near = sum(one[self.rows[:, place]] for place, one in used).argmin(axis=1)
+        size = used[0][1].shape[1]
+        return [
+            _tabulate(
+                [near, *(self.rows[:, i] for i in some)], [size, *(self.sizes[i] for i in some)]
+            )
+            for some in columns
+        ]
+
 
 def _tabulate(codes, shape):
     places = np.ravel_multi_index(codes, shape)
@@ -81,6 +101,11 @@ class RecordingSpending(ZcdpSpending):
         self.kept.append((list(gains), place, price, change))
         return place
 
+    def choose_each(self, gains, price, *, change=1):
+        places = super().choose_each(gains, price, change=change)
+        self.kept.append(([list(one) for one in gains], places, price, change))
+        return places
+
 
 class ReplayingSpending(ZcdpSpending):
     """Releases what was released before, and adds up what the difference costs in rho."""
@@ -103,9 +128,25 @@ class ReplayingSpending(ZcdpSpending):
         before, place, paid, _ = next(self.kept)
         assert price == paid
         self._spent += price
-        moved = (np.array(gains, float) - np.array(before, float)) / (self._sensitivity * change)
-        self.cost += float(np.ptp(moved * math.sqrt(8 * price) / 2) ** 2 / 8)
+        self.cost += self._choice_range(gains, before, change) ** 2 * float(price)
         return place
+
+    def choose_each(self, gains, price, *, change=1):
+        before, places, paid, _ = next(self.kept)
+        assert price == paid
+        assert len(gains) == len(before)
+        self._spent += price
+        pairs = zip(gains, before, strict=True)
+        ranges = [self._choice_range(one, other, change) for one, other in pairs]
+        self.cost += sum(one**2 for one in ranges) * float(price)
+        return places
+
+    def _choice_range(self, gains, before, change):
+        """Return the range of the privacy loss as a share of what is paid for: no choice depends on a shift of all gains."""
+        moved = (np.array(gains, object) - np.array(before, object)) / (
+            2 * self._sensitivity * change
+        )
+        return float(moved.max() - moved.min())
 
 
 class RecordingPureSpending(PureSpending, RecordingSpending):
@@ -132,9 +173,18 @@ class ReplayingPureSpending(PureSpending):
         before, place, paid, _ = next(self.kept)
         assert price == paid
         self._spent += price
-        moved = np.abs(np.array(gains, float) - np.array(before, float)).max()
-        self.cost += float(moved / (self._sensitivity * change) * price)
+        self.cost += ReplayingSpending._choice_range(self, gains, before, change) * float(price)
         return place
+
+    def choose_each(self, gains, price, *, change=1):
+        before, places, paid, _ = next(self.kept)
+        assert price == paid
+        assert len(gains) == len(before)
+        self._spent += price
+        for one, other in zip(gains, before, strict=True):
+            found = ReplayingSpending._choice_range(self, one, other, change)
+            self.cost += found * float(price)
+        return places
 
 
 def replay(fit, rows, neighbor, space, *, amount=Fraction(1, 2), pure=False, epsilon=1, seed=3):

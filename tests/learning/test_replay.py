@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
 import pytest
@@ -11,11 +12,15 @@ from hypothesis import strategies as st
 from tests.learning.counts import make_space, replay
 
 from discreet.learning.specs.boosting import fit_boosting
+from discreet.learning.specs.forest import SPLITS, fit_forest
 from discreet.learning.specs.huber import fit_huber
 from discreet.learning.specs.linear import fit_linear
 from discreet.learning.specs.logistic import fit_logistic
 from discreet.learning.specs.naive_bayes import fit_naive_bayes
 from discreet.learning.specs.quantile import fit_quantile
+from discreet.learning.specs.tree import fit_tree
+from discreet.learning.split_scores import CRITERIA
+from discreet.learning.tree_growth import SELECTIONS
 
 SIZES = [4, 8, 3]
 WIDE = [5, 9, 40]
@@ -28,6 +33,19 @@ LEARNERS = {
     "huber": (fit_huber, [4, 8, 40], "regression"),
     "quantile": (fit_quantile, [4, 8, 40], "regression"),
     "naive Bayes": (fit_naive_bayes, [4, 8, 5], "classification"),
+    **{
+        f"tree by {criterion} and {selection}": (
+            partial(fit_tree, criterion=criterion, selection=selection, depth=2),
+            SIZES,
+            "classification",
+        )
+        for criterion in CRITERIA
+        for selection in SELECTIONS
+    },
+    **{
+        f"{splits} forest": (partial(fit_forest, splits=splits, trees=3), SIZES, "classification")
+        for splits in SPLITS
+    },
 }
 
 

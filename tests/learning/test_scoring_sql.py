@@ -81,6 +81,8 @@ def learn_from(target, learner):
         ("ward", "naive-bayes"),
         ("smokes", "naive-bayes"),
         ("income", "boosting"),
+        ("smokes", "tree"),
+        ("ward", "forest"),
     ],
 )
 def test_a_query_predicts_on_any_engine_what_the_model_does(any_engine, target, learner):

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,9 +14,10 @@ from sqlglot import exp
 
 from discreet.answer.bounded_queries import keep_ranked_rows, weigh_rows
 from discreet.answer.contribution import Contribution, contribution_limits
+from discreet.domain.code_lookup import find_bucket, find_smallest, look_up_code, look_up_line
+from discreet.domain.code_tree import CodeTree
 from discreet.engines.scratch import ScratchEngine
 from discreet.sql import build
-from discreet.sql.search import search_cases
 
 if TYPE_CHECKING:
     from discreet.answer.rows import Rows
@@ -36,6 +38,15 @@ _FINE_FOR_COARSE = 16
 _SERVER_BLOCKS = 16  # that one query of a server counts
 _FACTOR, _KEY, _COUNT, _ROWS = "discreet_f", "discreet_k", "discreet_n", "discreet_coded"
 _SCORE, _BUCKET = "discreet_score", "discreet_bucket"
+_LEAF, _DISTANCE = "discreet_leaf", "discreet_distance"
+
+
+@dataclass(frozen=True)
+class _Group:
+    """A whole number from 0 to below `size` that rows are counted by."""
+
+    number: exp.Expr
+    size: int
 
 
 class CodedCounter:
@@ -103,40 +114,101 @@ class CodedCounter:
         A row's score is the sum of the weights of its codes, or of the coarser ones that `maps` gives them. As
         in any marginal, each row counts once.
         """
-        bucket = find_bucket(build.column(_SCORE), cuts)
+        with self._lock:
+            relation, sizes = self._coarsen_rows(maps)
+            scored = self._select_coded({_SCORE: self._add_weights(weights)}, relation)
+            bucket = exp.cast(find_bucket(build.column(_SCORE), cuts), exp.DataType.Type.BIGINT)
+            # The bucket is found once for a row, though it is part of each key.
+            found_bucket = self._select_coded({_BUCKET: bucket}, build.subquery(scored, _ROWS))
+            rows = build.subquery(found_bucket, _ROWS)
+            group = _Group(build.column(_BUCKET), len(cuts) + 1)
+            found = self._count_groups(rows, [(group, some) for some in columns], sizes)
+        self.has_counted = True
+        return found
+
+    def count_by_leaf(self, looks: Sequence[tuple[CodeTree, Columns]]) -> list[Counts]:
+        """Return the counts of some columns by the leaf of a tree that a row falls into, the first axis.
+
+        All looks are one query. As in any marginal, each row counts once.
+        """
+        trees = {id(tree): tree for tree, _ in looks}
+        names = {key: f"{_LEAF}{number}" for number, key in enumerate(trees)}
+        codes = [build.column(name) for name in self._names]
+        leaves = {names[key]: tree.leaf_expression(codes) for key, tree in trees.items()}
+        groups = {
+            key: _Group(build.column(names[key]), len(tree.leaves)) for key, tree in trees.items()
+        }
+        with self._lock:
+            rows = self._select_coded(leaves, self.store_rows())
+            wanted = [(groups[id(tree)], columns) for tree, columns in looks]
+            found = self._count_groups(build.computed_once(rows, _ROWS), wanted, self._sizes)
+        self.has_counted = True
+        return found
+
+    def count_by_center(
+        self, distances: Sequence[NDArray[np.int64] | None], columns: Sequence[Columns]
+    ) -> list[Counts]:
+        """Return the counts of each of `columns` by the center that a row is nearest to, the first axis.
+
+        A row's distance to a center is the sum of what `distances` has for its codes: an array of codes by
+        centers for each column, None for one that adds nothing. Of equally near centers the first counts.
+        """
+        count = next(one.shape[1] for one in distances if one is not None)
+        named = {
+            f"{_DISTANCE}{center}": self._add_distances(distances, center)
+            for center in range(count)
+        }
+        with self._lock:
+            far = self._select_coded(named, self.store_rows())
+            nearest = find_smallest([build.column(name) for name in named])
+            near = self._select_coded({_LEAF: nearest}, build.computed_once(far, _ROWS))
+            rows = build.computed_once(near, _ROWS)
+            group = _Group(build.column(_LEAF), count)
+            found = self._count_groups(rows, [(group, some) for some in columns], self._sizes)
+        self.has_counted = True
+        return found
+
+    def _select_coded(self, named: Mapping[str, exp.Expr], relation: exp.Expr) -> exp.Select:
+        """Return the coded rows with further columns."""
+        wanted = [build.alias_as(tree, name) for name, tree in named.items()]
+        wanted += [build.column(name) for name in self._names]
+        if self.one > 1:
+            wanted.append(build.column(_FACTOR))
+        return build.select(*wanted, source=relation.copy())
+
+    def _count_groups(
+        self, rows: exp.Expr, looks: Sequence[tuple[_Group, Columns]], sizes: Sequence[int]
+    ) -> list[Counts]:
+        """Return the counts of some columns of `rows` by a group, which is the first axis."""
+        packed: list[exp.Expr] = []
+        for group, some in looks:
+            cells = math.prod(sizes[one] for one in some)
+            scaled = exp.Mul(
+                this=exp.Paren(this=group.number.copy()), expression=build.number(cells)
+            )
+            code = exp.cast(self._pack_codes(some, sizes), exp.DataType.Type.BIGINT)
+            packed.append(exp.Add(this=scaled, expression=code) if some else group.number.copy())
+        shapes = [(group.size, *(sizes[one] for one in some)) for group, some in looks]
+        return self._count_keys(rows, packed, shapes)
+
+    def _add_weights(self, weights: Sequence[NDArray[np.int64]]) -> exp.Expr:
+        """Return the sum of the weights of a row's codes."""
         terms = [
             self._weigh_code(name, codes)
             for name, codes in zip(self._names, weights, strict=True)
             if np.any(codes)
         ]
-        total: exp.Expr = exp.cast(build.number(0), exp.DataType.Type.BIGINT)
-        for term in terms:
-            # In brackets, so that rendering has none to add: it would copy all terms so far for each term.
-            total = exp.Paren(this=exp.Add(this=total, expression=term))
-        used = sorted({one for some in columns for one in some})
-        with self._lock:
-            relation, sizes = self._coarsen_rows(maps)
-            kept = [build.column(self._names[i]) for i in used]
-            if self.one > 1:
-                kept.append(build.column(_FACTOR))
-            scored = build.select(build.alias_as(total, _SCORE), *kept, source=relation.copy())
-            # The bucket is found once for a row, though it is part of each key.
-            inner = build.subquery(scored, _ROWS)
-            found_bucket = exp.cast(bucket, exp.DataType.Type.BIGINT)
-            wanted = [build.alias_as(found_bucket, _BUCKET), *(one.copy() for one in kept)]
-            bucketed = build.subquery(build.select(*wanted, source=inner), _ROWS)
-            packed: list[exp.Expr] = []
-            for some in columns:
-                cells = math.prod(sizes[one] for one in some)
-                scaled = exp.Mul(this=build.column(_BUCKET), expression=build.number(cells))
-                code = exp.cast(self._pack_codes(some, sizes), exp.DataType.Type.BIGINT)
-                packed.append(
-                    exp.Add(this=scaled, expression=code) if some else build.column(_BUCKET)
-                )
-            shapes = [(len(cuts) + 1, *(sizes[one] for one in some)) for some in columns]
-            found = self._count_keys(bucketed, packed, shapes)
-        self.has_counted = True
-        return found
+        return _add_up(terms)
+
+    def _add_distances(
+        self, distances: Sequence[NDArray[np.int64] | None], center: int
+    ) -> exp.Expr:
+        """Return the distance of a row to one center."""
+        return _add_up(
+            exp.cast(look_up_line(build.column(name), one[:, center]), exp.DataType.Type.BIGINT)
+            for name, one in zip(self._names, distances, strict=True)
+            if one is not None
+        )
 
     def _weigh_code(self, name: str, weights: NDArray[np.int64]) -> exp.Expr:
         """Return the weight of a column's code; the last ones are kept, as most stay for the next query."""
@@ -380,52 +452,10 @@ def _count_codes(codes: Codes) -> int:
     return int(np.max(codes)) + 1
 
 
-def _is_identity(codes: Codes) -> bool:
-    return bool(np.array_equal(codes, np.arange(len(codes))))
-
-
-def look_up_code(code: exp.Expr, codes: Codes) -> exp.Expr:
-    """Return what `codes` has for `code`, by halving the runs of codes that have the same one."""
-    if _is_identity(codes):
-        return code
-    starts = [0, *(np.flatnonzero(np.diff(codes)) + 1).tolist()]
-    return _search_run(code, starts, [int(codes[start]) for start in starts])
-
-
-def find_bucket(score: exp.Expr, cuts: Sequence[int]) -> exp.Expr:
-    """Return how many of ascending `cuts` a whole number reaches; a division where they are evenly spaced.
-
-    >>> find_bucket(build.column("s"), [8, 16, 24]).sql("duckdb")
-    'CASE WHEN "s" < 8 THEN 0 WHEN "s" >= 24 THEN 3 ELSE (("s" - 8) // 8) + 1 END'
-    """
-    widths = set(np.diff(cuts).tolist())
-    if len(widths) != 1:
-        starts = [build.number(cut) for cut in cuts]
-        return search_cases(score, starts, [build.number(n) for n in range(len(cuts) + 1)])
-    # Between the first cut and the last one, so that no engine divides a number below zero.
-    above = exp.Paren(this=exp.Sub(this=score.copy(), expression=build.number(cuts[0])))
-    within = exp.Paren(this=exp.IntDiv(this=above, expression=build.number(widths.pop())))
-    return exp.Case(
-        ifs=[
-            exp.If(
-                this=exp.LT(this=score.copy(), expression=build.number(cuts[0])),
-                true=build.number(0),
-            ),
-            exp.If(
-                this=exp.GTE(this=score.copy(), expression=build.number(cuts[-1])),
-                true=build.number(len(cuts)),
-            ),
-        ],
-        default=exp.Add(this=within, expression=build.number(1)),
-    )
-
-
-def _search_run(code: exp.Expr, starts: list[int], values: list[int]) -> exp.Expr:
-    if len(starts) == 1:
-        return build.number(values[0])
-    half = len(starts) // 2
-    below = exp.If(
-        this=exp.LT(this=code.copy(), expression=build.number(starts[half])),
-        true=_search_run(code, starts[:half], values[:half]),
-    )
-    return exp.Case(ifs=[below], default=_search_run(code, starts[half:], values[half:]))
+def _add_up(terms: Iterable[exp.Expr]) -> exp.Expr:
+    """Return a sum of whole numbers of 64 bits."""
+    total: exp.Expr = exp.cast(build.number(0), exp.DataType.Type.BIGINT)
+    for term in terms:
+        # In brackets, so that rendering has none to add: it would copy all terms so far for each term.
+        total = exp.Paren(this=exp.Add(this=total, expression=term))
+    return total

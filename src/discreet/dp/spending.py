@@ -108,15 +108,41 @@ class ZcdpSpending:
         Args:
             gains: Whole numbers of counted units.
             price: The price, as a part of the amount.
-            change: How much a row changes a gain.
+            change: How much a row changes a gain, but for a shift of all gains alike: a choice depends on
+                differences of gains only.
 
         Raises:
             InvalidBudget: Less is left.
         """
+        return self._choose_places([gains], price, change)[0]
+
+    def choose_each(
+        self, gains: Sequence[Sequence[int]], price: Fraction, *, change: int = 1
+    ) -> list[int]:
+        """Return the place of a high gain in each of several lists, for `price` in all.
+
+        Each list must be of rows of its own, so that no row changes two of them. Then a unit whose rows change
+        the gains of list j by at most c_j rows' worth, with the sum of all c_j at most the sensitivity, costs
+        c_j parts of the price for list j, and no more than the price in all (Dwork & Roth 2014, theorem 3.16;
+        for rho the parts are squares, whose sum is smaller).
+
+        Args:
+            gains: Lists of whole numbers of counted units.
+            price: The price, as a part of the amount.
+            change: How much a row changes a gain, as in `choose`.
+
+        Raises:
+            InvalidBudget: Less is left.
+        """
+        return self._choose_places(gains, price, change)
+
+    def _choose_places(
+        self, gains: Sequence[Sequence[int]], price: Fraction, change: int
+    ) -> list[int]:
         self._require(price)
-        place = self._choose_place(gains, price, change)
+        places = [self._choose_place(some, price, change) for some in gains]
         self._spent += price
-        return place
+        return places
 
     def _choose_place(self, gains: Sequence[int], price: Fraction, change: int) -> int:
         """Return a place by the exponential mechanism, which costs epsilon²/8 of rho (Dong, Durfee & Rogers 2020)."""

@@ -15,6 +15,8 @@ from discreet.learning.coefficients import Coefficient, CoefficientModel
 from discreet.learning.model_file import SavedPredictor
 from discreet.learning.performance import ModelEvaluation
 from discreet.learning.scoring_sql import write_scoring_query
+from discreet.learning.tree_model import TreeModel
+from discreet.learning.tree_text import describe_trees
 from discreet.result import Result
 from discreet.sql import build
 
@@ -110,6 +112,24 @@ class LearnedModel(Result):
         """
         return score_predictions(self._saved, source)
 
+    def explain(self) -> str:
+        """Return the trees of a model as indented lines.
+
+        Raises:
+            WrongUsage: The model has no trees.
+
+        >>> import discreet, pyarrow
+        >>> people = pyarrow.table({"smokes": [True, False] * 500, "ill": [True, False] * 500})
+        >>> model = discreet.learn(people, target="ill", learner="tree")
+        >>> model.explain().startswith("smokes = ")
+        True
+        """
+        if not isinstance(self._saved.predictor, TreeModel):
+            raise WrongUsage(
+                f"A model by '{self.learner}' is no tree that could be written as text. Choose `tree` or `forest`."
+            )
+        return describe_trees(self._saved.predictor)
+
     def to_sql(
         self,
         table: str | None = None,
@@ -125,7 +145,7 @@ class LearnedModel(Result):
             dialect: `duckdb`, `postgres` or `spark`.
 
         Raises:
-            WrongUsage: The model is no sum of shape functions, or there is no such dialect.
+            WrongUsage: The model is neither a sum of shape functions nor trees, or there is no such dialect.
 
         >>> import discreet, pyarrow
         >>> people = pyarrow.table({"age": [30, 60] * 500, "ill": [False, True] * 500})

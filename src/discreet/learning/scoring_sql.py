@@ -1,4 +1,4 @@
-"""An additive model as one SQL query, which scores the rows of a table in their own database."""
+"""An additive model or trees as one SQL query, which scores the rows of a table in their own database."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from discreet.engines.render import render_sql
 from discreet.errors import WrongUsage, did_you_mean
 from discreet.learning.additive import AdditiveModel, Floats
 from discreet.learning.model_file import SavedPredictor
+from discreet.learning.tree_model import TreeModel
 from discreet.sql import build
 from discreet.sql.search import search_cases
 
@@ -30,24 +31,24 @@ def write_scoring_query(
     """Return the query that scores rows of a table, as text of a dialect.
 
     Raises:
-        WrongUsage: The model is no sum of shape functions, or the dialect is unknown.
+        WrongUsage: The model has no query, or the dialect is unknown.
     """
     if dialect not in DIALECTS:
         near = did_you_mean(dialect, DIALECTS)
         raise WrongUsage(
             f"There is no dialect '{dialect}'.{near} Choose one of {', '.join(DIALECTS)}."
         )
-    if not isinstance(saved.predictor, AdditiveModel):
+    if not isinstance(saved.predictor, (AdditiveModel, TreeModel)):
         raise WrongUsage(
-            f"A model by '{saved.learner}' is no sum of shape functions, which SQL could add up. Choose `boosting`, "
-            "or predict with `discreet.load_model`."
+            f"A model by '{saved.learner}' has no query: it is neither a sum of shape functions nor a tree. "
+            "Predict with `discreet.load_model`."
         )
     relation = build.table(*table.split("."))
     return render_sql(build_scoring_query(saved.predictor, relation, keep=keep), dialect=dialect)
 
 
 def build_scoring_query(
-    model: AdditiveModel, relation: exp.Table, *, keep: Sequence[str] | None = None
+    model: AdditiveModel | TreeModel, relation: exp.Table, *, keep: Sequence[str] | None = None
 ) -> exp.Select:
     """Return a query with the kept columns, the prediction and the chance of each class.
 
@@ -61,17 +62,16 @@ def build_scoring_query(
     }
     named = {name: build.column(name, of="source_rows") for name in kept}
     query = _select_named(named | codes, build.aliased_table(relation, "source_rows"))
-    scores = {
-        f"discreet_score_{place}": _add_shapes(model, place)
-        for place in range(len(model.intercept))
-    }
-    query = _select_named(_name_columns(kept) | scores, build.subquery(query, "coded"))
-    if model.link == "identity":
-        number = _clamp_value(build.column("discreet_score_0"), model.bounds)
-        return _select_named(
-            _name_columns(kept) | {PREDICTION: number}, build.subquery(query, "scored")
-        )
-    query = _weigh_classes(model, query, kept)
+    if isinstance(model, TreeModel):
+        query = _add_leaf_chances(model, build.computed_once(query, "coded"), kept)
+    else:
+        query = _add_scores(model, build.subquery(query, "coded"), kept)
+        if model.link == "identity":
+            number = _clamp_value(build.column("discreet_score_0"), model.bounds)
+            return _select_named(
+                _name_columns(kept) | {PREDICTION: number}, build.subquery(query, "scored")
+            )
+        query = _weigh_classes(model, query, kept)
     classes = chance_names(model.space.classes)
     query = _select_named(
         _name_columns(kept) | _divide_weights(classes), build.subquery(query, "weighed")
@@ -83,6 +83,37 @@ def build_scoring_query(
     )
 
 
+def _add_scores(model: AdditiveModel, coded: exp.Expr, kept: Sequence[str]) -> exp.Select:
+    scores = {
+        f"discreet_score_{place}": _add_shapes(model, place)
+        for place in range(len(model.intercept))
+    }
+    return _select_named(_name_columns(kept) | scores, coded)
+
+
+def _add_leaf_chances(model: TreeModel, coded: exp.Expr, kept: Sequence[str]) -> exp.Select:
+    """Return the sum over trees of each class's chance at the leaf of a row; leaves are found first."""
+    codes = [build.column(f"discreet_code_{place}") for place in range(len(model.space.features))]
+    leaves = {
+        f"discreet_leaf_{number}": one.tree.leaf_expression(codes)
+        for number, one in enumerate(model.trees)
+    }
+    found = _select_named(_name_columns(kept) | leaves, coded)
+    weights = {
+        f"discreet_weight_{place}": _add_trees(model, place)
+        for place in range(len(model.space.classes))
+    }
+    return _select_named(_name_columns(kept) | weights, build.computed_once(found, "leaves"))
+
+
+def _add_trees(model: TreeModel, place: int) -> exp.Expr:
+    total = _number_literal(0)
+    for number, one in enumerate(model.trees):
+        chance = _look_up(build.column(f"discreet_leaf_{number}"), one.chances[:, place])
+        total = exp.Paren(this=exp.Add(this=total, expression=chance))
+    return total
+
+
 def chance_names(classes: Sequence[Any]) -> list[str]:
     """Return the names of the columns that hold the chance of each class.
 
@@ -92,7 +123,7 @@ def chance_names(classes: Sequence[Any]) -> list[str]:
     return [f"chance_{str(one).lower() if isinstance(one, bool) else one}" for one in classes]
 
 
-def _feature_names(model: AdditiveModel) -> list[str]:
+def _feature_names(model: AdditiveModel | TreeModel) -> list[str]:
     return [column.name for column in model.space.features]
 
 
@@ -166,7 +197,7 @@ def _divide_weights(classes: Sequence[str]) -> dict[str, exp.Expr]:
     }
 
 
-def _choose_class(model: AdditiveModel, names: Sequence[str]) -> exp.Expr:
+def _choose_class(model: AdditiveModel | TreeModel, names: Sequence[str]) -> exp.Expr:
     """Return the class whose chance is largest, the first of equal ones."""
     target = model.space.target
     values = [

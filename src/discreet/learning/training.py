@@ -11,6 +11,7 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
+from discreet.domain.code_tree import CodeTree
 from discreet.dp.spending import ZcdpSpending
 from discreet.learning.features import FeatureSpace
 
@@ -44,6 +45,19 @@ class TrainingCounts(Protocol):
         maps: Sequence[Codes] | None = None,
     ) -> list[Counts]:
         """Return the counts of each of `columns` by how many of `cuts` a row's score reaches, the first axis."""
+        ...
+
+    def count_by_leaf(self, looks: Sequence[tuple[CodeTree, Columns]]) -> list[Counts]:
+        """Return the counts of some columns by the leaf of a tree that a row falls into, the first axis."""
+        ...
+
+    def count_by_center(
+        self, distances: Sequence[Counts | None], columns: Sequence[Columns]
+    ) -> list[Counts]:
+        """Return the counts of each of `columns` by the center that a row is nearest to, the first axis.
+
+        `distances` has for each column what its codes add to the distance to each center, None for nothing.
+        """
         ...
 
 

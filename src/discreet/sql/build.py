@@ -103,6 +103,15 @@ def select(*expressions: exp.Expr, source: exp.Expr) -> exp.Select:
     return exp.select(*expressions).from_(source)
 
 
+def computed_once(query: exp.Select, alias: str) -> exp.Subquery:
+    """Return `query` as a subquery whose columns are computed once for each row.
+
+    Without an offset, PostgreSQL writes a column's expression wherever the column is used, which multiplies
+    expressions that use each other's results.
+    """
+    return subquery(query.offset(0), alias)
+
+
 def order_nulls_last(query: exp.Select, by: Sequence[exp.Expr]) -> exp.Select:
     """Return `query` sorted by `by`, NULLs last on every engine."""
     return query.order_by(*(exp.Ordered(this=item, nulls_first=False) for item in by))
