@@ -382,3 +382,31 @@ def test_over_budget_with_its_evaluation_the_table_is_not_paid_either(tmp_path: 
     # Paid for already, the table is free, and the evaluation is refused alone.
     with pytest.raises(BudgetExceeded, match=r"costs epsilon 1000,"):
         discreet.synthesize(tmp_path / "people.parquet", **asked, evaluate=1000)
+
+
+def test_missing_values_that_noise_may_have_made_are_named_and_a_rule_prevents_them():
+    policy = """
+tables:
+  people:
+    limits: {rows-per-unit: 1}
+    columns:
+      sex: {role: insensitive, kind: text, values: [f, m]}
+      ill: {role: insensitive, kind: text, values: ["no", "yes"]}
+"""
+    people = PEOPLE.select(["sex", "ill"]).slice(0, 60)
+    asked = {"method": "fast", "epsilon": "0.2", "accept_risk": "a test", "rows": 3000}
+    for _ in range(40):  # until noise has put some there: one in two times
+        found = discreet.synthesize(people, parse_policy(policy), **asked)
+        gaps = [one for one in found.cautions if "missing: true" in one]
+        cells = found.to_arrow()
+        if gaps:
+            break
+    assert gaps
+    assert cells["sex"].null_count + cells["ill"].null_count > 0
+    rules = (
+        "    rules:\n      - never: {sex: {missing: true}}\n      - never: {ill: {missing: true}}\n"
+    )
+    ruled = parse_policy(policy.replace("    columns:\n", rules + "    columns:\n"))
+    found = discreet.synthesize(people, ruled, **asked)
+    assert not [one for one in found.cautions if "missing: true" in one]
+    assert found.to_arrow()["sex"].null_count == 0

@@ -59,6 +59,7 @@ from discreet.release.synthesize.record import (
     MeasuredMarginal,
     SynthesisExplanation,
     SyntheticRelease,
+    caution_of_gaps,
     describe_synthesis,
 )
 from discreet.release.synthesize.request import DEFAULT_DELTA, SynthesisRequest, require_method
@@ -431,6 +432,8 @@ class _Synthesis:
             gate = Gate(self.policy, pending.earlier, accepted)
             passed = final._attack_rows(saved, codes, gate, step)
             found = final._describe_release(paid, saved, passed, rows=wanted)
+            gaps = caution_of_gaps(saved.domain.columns, saved.model, codes)
+            found = replace(found, cautions=(*found.cautions, *gaps))
             tried = list_attacks(saved.domain, gate)
             found = replace(found, attacks=tried, _rows=drawn, _given=self.source)
             if places.rows is not None:

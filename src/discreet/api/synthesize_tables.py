@@ -23,6 +23,7 @@ from discreet.progress import Progress, follow_phases
 from discreet.release.gate import Gate, GateResult
 from discreet.release.manifest import program_version, write_json
 from discreet.release.registry import PendingRelease, Registry
+from discreet.release.synthesize.family import FamilyRows
 from discreet.release.synthesize.family_file import SavedTables
 from discreet.release.synthesize.family_gate import attack_synthetic_family, attacked_domains
 from discreet.release.synthesize.gate import list_attacks
@@ -34,6 +35,7 @@ from discreet.release.synthesize.record import (
     MeasuredMarginal,
     SyntheticTables,
     TablesExplanation,
+    caution_of_gaps,
     describe_synthesis,
 )
 from discreet.release.synthesize.table_folder import (
@@ -265,6 +267,7 @@ class _FamilyPublication:
             if self.places.model is not None:
                 write_atomically(self.places.model, saved.to_bytes().decode())
             found = self._describe_release(saved, tables, passed)
+            found = replace(found, cautions=(*found.cautions, *_caution_of_gaps(saved, rows)))
             _keep_records(found, pendings)
             content = family_manifest(
                 found,
@@ -348,6 +351,21 @@ class _FamilyPublication:
             model_path=None if self.places.model is None else str(self.places.model),
             _model=saved,
         )
+
+
+def _caution_of_gaps(saved: SavedTables, rows: FamilyRows) -> list[str]:
+    """Return cautions about missing values that noise may have put into the tables."""
+    models = (saved.model.parent, *saved.model.children)
+    codes = (rows.parents, *(one.rows for one in rows.children))
+    return [
+        f"'{table.name}': {caution}"
+        for place, (table, fitted, drawn) in enumerate(
+            zip(saved.tables, models, codes, strict=True)
+        )
+        for caution in caution_of_gaps(
+            table.domain.columns, fitted, drawn, first=saved.model.given if place else 0
+        )
+    ]
 
 
 def _own_errors(fitted: SyntheticModel, given: int, place: int) -> dict[int, float]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -10,12 +10,16 @@ from discreet.attacks.finding import Finding
 from discreet.engines.caller_frames import to_frame_like, to_pandas_frame, to_polars_frame
 from discreet.engines.engine import ArrowTable
 from discreet.errors import Bug
+from discreet.formatting import join_names
 from discreet.result import Result
 
 if TYPE_CHECKING:
+    from discreet.domain.coded_column import CodedColumn
     from discreet.release.synthesize.domain import TableDomain
     from discreet.release.synthesize.evaluate import Evaluation
     from discreet.release.synthesize.family_file import SavedTables
+    from discreet.release.synthesize.gate import Codes
+    from discreet.release.synthesize.model import SyntheticModel
     from discreet.release.synthesize.model_file import SavedModel
     from discreet.release.write import WrittenOutput
 
@@ -38,6 +42,7 @@ NOT_PROMISED = (
     "What is true of the population is no secret: the table is made to show it.",
     "Which rows are one unit's: each synthetic row is of a unit of its own.",
 )
+_NOTICEABLE = 3  # standard errors of a count that is more than noise
 FAMILY_PROMISED = (
     (
         "Differential privacy: from all tables and this manifest one learns of any one unit, with all its rows "
@@ -286,6 +291,33 @@ class TablesExplanation(Result):
     tables: tuple[TableExplanation, ...]
     remaining: Mapping[str, Any]
     cautions: tuple[str, ...] = ()
+
+
+def caution_of_gaps(
+    columns: Sequence[CodedColumn], fitted: SyntheticModel, codes: Codes, *, first: int = 0
+) -> tuple[str, ...]:
+    """Return a caution about missing values that noise may have put where the source has none.
+
+    It follows from noisy counts and synthetic rows. `columns` are fitted from place `first` on, and `codes`
+    are their synthetic rows.
+    """
+    noisy = zip(fitted.rules.places, fitted.columns.counts, fitted.columns.scales, strict=True)
+    names: list[str] = []
+    for place, counts, scale in noisy:
+        if not first <= place < first + len(columns):
+            continue
+        column = columns[place - first]
+        is_unsure = counts[column.missing] < _NOTICEABLE * scale
+        if is_unsure and bool((codes[:, place - first] == column.missing).any()):
+            names.append(column.name)
+    if not names:
+        return ()
+    rule = f"- never: {{{names[0]}: {{missing: true}}}}"
+    caution = (
+        f"A few values of {join_names(names)} are missing in the synthetic rows, and noise may be the reason. If "
+        f"the source has one in every row, say so under `rules:` in the policy: `{rule}`."
+    )
+    return (caution,)
 
 
 def describe_synthesis(
