@@ -332,12 +332,10 @@ class LearnerSpec:
 
     Attributes:
         name: The word of the command line and of model files.
-        summary: One line for `--help`, `description` one sentence for model cards.
-        tasks: What it can learn: classes, numbers, clusters of rows, or components of columns.
-        fit: Takes a `Training` of `discreet.learning.training`, and its options by name; returns a predictor.
+        summary: One line for `--help`; `description`: one sentence for model cards; `tasks`: what it can learn.
+        fit: Takes a `discreet.learning.training.Training` and its options by name, and returns a predictor.
         read: Takes a `FeatureSpace` and what the predictor's `to_content` returned; returns the predictor.
-        options: Its own options; `is_pure` says whether it can do without a delta.
-        is_additive: Whether its models are sums of shape functions, which the engine can score.
+        options: Its own; `is_pure`: it can do without a delta; `is_additive`: its models are sums of shape functions.
     """
 
     name: str

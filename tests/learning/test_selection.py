@@ -27,6 +27,7 @@ from tests.learning.counts import (
 
 import discreet
 from discreet.dp.noise import SystemNoise
+from discreet.dp.spending import ZcdpSpending
 from discreet.errors import QuestionRefused, WrongUsage
 from discreet.learning.additive import AdditiveModel
 from discreet.learning.selection import (
@@ -36,7 +37,9 @@ from discreet.learning.selection import (
     score_model,
     select_best,
 )
+from discreet.learning.training import Training
 from discreet.policy.load import parse_policy
+from discreet.registry import LEARNERS
 
 PEOPLE = pa.table(
     {"age": [30, 60] * 1500, "sex": ["f", "f", "m"] * 1000, "ill": [False, True] * 1500}
@@ -262,6 +265,19 @@ def test_another_list_of_candidates_is_another_request():
     }
     assert len(keys) == 3
     assert all(json.loads(key)["learn"] == 1 for key in keys)
+
+
+@pytest.mark.parametrize("learner", LEARNERS.all(), ids=lambda one: one.name)
+def test_a_learner_says_whether_its_models_are_sums_of_shape_functions(learner):
+    task = learner.tasks[0]
+    if task not in SCORED:
+        pytest.skip("it predicts no target")
+    sizes = SCORED[task]
+    rows = np.stack([np.random.default_rng(1).integers(0, n - 1, 300) for n in sizes], axis=1)
+    spending = ZcdpSpending(Fraction(5), sensitivity=1)
+    space = make_space(sizes, task=task, ordered=(1, 2))
+    training = Training(ArrayCounts(rows, sizes), space, spending, Fraction(5), np.random.default_rng(1))  # fmt: skip
+    assert isinstance(learner.fit(training), AdditiveModel) == learner.is_additive
 
 
 def test_candidates_on_the_command_line_are_options_with_commas_and_semicolons(tmp_path, capsys):

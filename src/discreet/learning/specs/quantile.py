@@ -80,5 +80,6 @@ SPEC = LearnerSpec(
         ),
         OptionSpec("rounds", "integer", "How many steps are taken.", minimum=1, maximum=100),
     ),
+    is_additive=True,
     position=17,
 )
