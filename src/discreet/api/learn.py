@@ -2,23 +2,16 @@
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from discreet.answer.catalog import CatalogTable
-from discreet.answer.curator import Curator, open_curator
+from discreet.answer.curator import open_curator
 from discreet.answer.mechanism import (
     MechanismResult,
-    MechanismTerms,
-    find_protected_table,
-    mechanism_terms,
-    release_mechanism,
 )
 from discreet.answer.wording import format_amounts
 from discreet.api.declarations import DECLARATIONS, declare_columns
@@ -28,24 +21,14 @@ from discreet.api.model_evaluation import (
     read_evaluation_price,
 )
 from discreet.dp.accounting.exact import ExactNumber, to_fraction
-from discreet.dp.budget import Price
-from discreet.errors import BudgetExceeded, RiskNotTolerated, WrongUsage
+from discreet.errors import BudgetExceeded, WrongUsage
 from discreet.formatting import join_names
-from discreet.learning.features import choose_features
 from discreet.learning.model_file import SavedPredictor, read_predictor
+from discreet.learning.model_order import ModelOrder, ModelTerms, order_model
 from discreet.learning.record import LearnedModel, LearningExplanation
-from discreet.learning.request import (
-    DEFAULT_DELTA,
-    LearningRequest,
-    choose_learner,
-    read_candidates,
-    read_learner_options,
-)
 from discreet.policy.load import load_policy
-from discreet.policy.model import Policy, TablePolicy
-from discreet.policy.undecided import find_unsure
+from discreet.policy.model import Policy
 from discreet.progress import follow_phases
-from discreet.registry import LEARNERS
 from discreet.writing import require_writable_path, write_atomically
 
 
@@ -139,8 +122,8 @@ def learn(  # noqa: PLR0913 -- the options of the command
         _open_evaluation(opened, policy, given) as order,
     ):
         step("learning", 0, 1)
-        paid = opened.pay(None if order is None else order.room)
-        found = opened.describe(paid, SavedPredictor.from_bytes(paid.content), place)
+        paid = opened.pay(room=None if order is None else order.room)
+        found = _describe_model(opened, paid, place)
         if place is not None:
             write_atomically(place, paid.content.decode())
         if order is None:
@@ -218,7 +201,7 @@ def explain_learning(  # noqa: PLR0913 -- the options of the command
         _open_learning(source, policy, given) as opened,
         _open_evaluation(opened, policy, given) as order,
     ):
-        return opened.explain(None if order is None else order.epsilon)
+        return _explain_order(opened, None if order is None else order.epsilon)
 
 
 def load_model(path: str | Path) -> LearnedModel:
@@ -262,7 +245,7 @@ _READING = ("ledger", "analyst", "table", "delimiter", "encoding", "memory")
 @contextmanager
 def _open_learning(
     source: object, policy: Policy | str | Path | None, given: Mapping[str, Any]
-) -> Generator[_Learning]:
+) -> Generator[ModelOrder]:
     """Open the source with its policy; all that can be refused without data is refused here."""
     loaded = load_policy(policy) if isinstance(policy, (str, Path)) else policy
     declared = declare_columns(
@@ -271,44 +254,23 @@ def _open_learning(
         {name: given.get(name) for name in DECLARATIONS} | {"table": given.get("table")},
     )
     reading: dict[str, Any] = {name: given.get(name) for name in _READING}
-    wanted = None if given["learner"] is None else LEARNERS.get(given["learner"])
-    if given["target"] is None and (
-        wanted is None or not {"clustering", "components"} & set(wanted.tasks)
-    ):
-        raise WrongUsage("Name what is to be predicted: `--target COLUMN`.")
+    asked = ModelTerms(
+        given["target"],
+        given["epsilon"],
+        given["delta"],
+        given["learner"],
+        given["features"],
+        given["leave_out"] or (),
+        given["options"],
+        given["candidates"],
+    )
     with open_curator(source, declared, **reading) as curator:
-        held = find_protected_table(curator.catalog, given.get("table"))
-        asked = _require_policy(held)
-        task = None
-        if wanted is not None and (given["target"] is None or len(wanted.tasks) == 1):
-            task = wanted.tasks[0]
-        space = choose_features(
-            asked,
-            held.planned_columns,
-            target=given["target"],
-            features=given["features"],
-            leave_out=given["leave_out"] or (),
-            task=task,
-        )
-        chosen = choose_learner(given["learner"], space.task)
-        delta = DEFAULT_DELTA if given["delta"] is None else given["delta"]
-        tried = ()
-        if given["candidates"] is not None:
-            tried = read_candidates(given["candidates"], space, given["learner"], given["options"])
-        request = LearningRequest(
-            space,
-            chosen,
-            to_fraction(given["epsilon"]),
-            to_fraction(delta),
-            {} if tried else read_learner_options(chosen, given["options"]),
-            tried,
-        )
-        yield _Learning(curator, held, asked, request)
+        yield order_model(curator, given.get("table"), asked)
 
 
 @contextmanager
 def _open_evaluation(
-    opened: _Learning, policy: Policy | str | Path | None, given: Mapping[str, Any]
+    opened: ModelOrder, policy: Policy | str | Path | None, given: Mapping[str, Any]
 ) -> Generator[EvaluationOrder | None]:
     """Open the rows that a model is judged on, None where it is not; what can be refused is refused here."""
     epsilon = read_evaluation_price(given)
@@ -346,127 +308,49 @@ def _add_evaluation(found: LearnedModel, order: EvaluationOrder, content: bytes)
     return replace(found, evaluation=judged, spent=spent, remaining=left, cautions=cautions)
 
 
-@dataclass(frozen=True)
-class _Learning:
-    """A model that is to be learned: its curator, its policy, and what is asked for."""
+def _explain_order(order: ModelOrder, evaluation: Fraction | None) -> LearningExplanation:
+    """Return price and terms, with those of an evaluation; no row is read."""
+    request, terms = order.request, order.terms
+    target = request.space.target
+    more = "" if evaluation is None else f", and its evaluation epsilon {float(evaluation):g} more"
+    return LearningExplanation(
+        source=order.held.table.label,
+        table=order.held.name,
+        verdict=f"{order.title} would cost {order.price_words}{more}. Nothing was read or spent.",
+        learner=request.learner.name,
+        task=request.space.task,
+        target=None if target is None else target.name,
+        features=tuple(one.name for one in request.space.features),
+        epsilon=float(request.epsilon),
+        delta=float(request.delta),
+        unit=order.unit_words,
+        rows_per_unit=terms.rows_per_unit,
+        remaining=terms.remaining,
+        cautions=terms.cautions,
+        evaluation_epsilon=None if evaluation is None else float(evaluation),
+    )
 
-    curator: Curator
-    held: CatalogTable
-    policy: TablePolicy
-    request: LearningRequest
 
-    @cached_property
-    def terms(self) -> MechanismTerms:
-        """What it would be charged to, and how many rows of a unit count."""
-        return mechanism_terms(self.curator, self.held.name, self._column_codes)
-
-    @property
-    def _column_codes(self) -> list[Any]:
-        return [(one.name, one.code, one.size) for one in self.request.space.columns]
-
-    @property
-    def unit_words(self) -> str:
-        """Whose rows are protected together."""
-        unit, period = self.policy.unit, self.policy.unit_period
-        if unit is None:
-            return "row"
-        return unit if period is None else f"{unit} in one {period.period} of {period.column}"
-
-    @property
-    def _learner_words(self) -> str:
-        """How it is learned; where the best is selected, among how many, in how many runs, and for what each."""
-        request = self.request
-        if not request.candidates:
-            return request.learner.name
-        price = request.selection
-        return (
-            f"the best of {len(request.candidates)} candidates, in about {float(price.expected_runs_above):.0f} runs of "
-            f"epsilon {float(price.run_epsilon):.3g} each,"
-        )
-
-    def explain(self, evaluation: Fraction | None) -> LearningExplanation:
-        """Return price and terms, with those of an evaluation; no row is read."""
-        request, terms = self.request, self.terms
-        target = request.space.target
-        price = format_amounts(float(request.epsilon), float(request.delta))
-        what = "A model" if target is None else f"A model of '{target.name}'"
-        more = (
-            "" if evaluation is None else f", and its evaluation epsilon {float(evaluation):g} more"
-        )
-        return LearningExplanation(
-            source=self.held.table.label,
-            table=self.held.name,
-            verdict=f"{what} by {self._learner_words} would cost {price}{more}. Nothing was read or spent.",
-            learner=request.learner.name,
-            task=request.space.task,
-            target=None if target is None else target.name,
-            features=tuple(one.name for one in request.space.features),
-            epsilon=float(request.epsilon),
-            delta=float(request.delta),
-            unit=self.unit_words,
-            rows_per_unit=terms.rows_per_unit,
-            remaining=terms.remaining,
-            cautions=terms.cautions,
-            evaluation_epsilon=None if evaluation is None else float(evaluation),
-        )
-
-    def pay(self, room: Price | None = None) -> MechanismResult:
-        """Charge the request, and return its model: the same one whenever the same is asked for.
-
-        A model that is charged anew is refused unless `room` is left after it.
-        """
-        request = self.request
-        points = find_unsure(self.policy, among=[one.name for one in request.space.columns])
-        if points:
-            raise RiskNotTolerated(f"Nothing was read or spent. {points[0]}", findings=())
-        privacy = {
-            "epsilon": str(request.epsilon),
-            "delta": str(request.delta),
-            "unit": self.unit_words,
-            "rows_per_unit": self.terms.rows_per_unit,
-            "table": self.held.name,
-        }
-
-        def fit(counter: Any) -> bytes:
-            found = request.fit_model(counter, seed=secrets.randbits(63))
-            learner, options = found.candidate.learner.name, found.candidate.options
-            return SavedPredictor(
-                request.space, learner, options, found.predictor, privacy
-            ).to_bytes()
-
-        return release_mechanism(
-            self.curator,
-            self.held.name,
-            self._column_codes,
-            price=request.price,
-            request=request.key(),
-            question=f"learn {self.held.name} ({request.learner.name})",
-            mechanism=fit,
-            room=room,
-        )
-
-    def describe(
-        self, paid: MechanismResult, saved: SavedPredictor, place: Path | None
-    ) -> LearnedModel:
-        """Return the model with what was promised and paid."""
-        request = self.request
-        epsilon, delta = float(request.epsilon), float(request.delta)
-        return LearnedModel(
-            source=self.held.table.label,
-            table=self.held.name,
-            verdict=_word_verdict(saved, epsilon, delta, self.unit_words),
-            **_describe_space(saved),
-            epsilon=epsilon,
-            delta=delta,
-            unit=self.unit_words,
-            rows_per_unit=self.terms.rows_per_unit,
-            spent=paid.spent,
-            remaining=paid.remaining,
-            cached=paid.cached,
-            cautions=paid.cautions,
-            output=None if place is None else str(place),
-            _saved=saved,
-        )
+def _describe_model(order: ModelOrder, paid: MechanismResult, place: Path | None) -> LearnedModel:
+    """Return the model with what was promised and paid."""
+    saved = SavedPredictor.from_bytes(paid.content)
+    epsilon, delta = float(order.request.epsilon), float(order.request.delta)
+    return LearnedModel(
+        source=order.held.table.label,
+        table=order.held.name,
+        verdict=_word_verdict(saved, epsilon, delta, order.unit_words),
+        **_describe_space(saved),
+        epsilon=epsilon,
+        delta=delta,
+        unit=order.unit_words,
+        rows_per_unit=order.terms.rows_per_unit,
+        spent=paid.spent,
+        remaining=paid.remaining,
+        cached=paid.cached,
+        cautions=paid.cautions,
+        output=None if place is None else str(place),
+        _saved=saved,
+    )
 
 
 def _describe_space(saved: SavedPredictor) -> dict[str, Any]:
@@ -488,12 +372,3 @@ def _word_verdict(saved: SavedPredictor, epsilon: float, delta: float, unit: str
         f"A model {what} {names} by {saved.learner}, which anybody may have: "
         f"{format_amounts(epsilon, delta)} for each {unit}."
     )
-
-
-def _require_policy(held: CatalogTable) -> TablePolicy:
-    if held.policy is None:
-        raise WrongUsage(
-            "A model needs to know which values are possible. Write a policy with `discreet init`, or declare "
-            "columns: bounds={'age': (0, 110)}, values={'sex': ['f', 'm']}."
-        )
-    return held.policy

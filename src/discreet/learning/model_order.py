@@ -21,6 +21,7 @@ from discreet.answer.mechanism import (
 )
 from discreet.answer.wording import format_amounts
 from discreet.dp.accounting.exact import ExactNumber, to_fraction
+from discreet.dp.budget import Price
 from discreet.errors import RiskNotTolerated, WrongUsage
 from discreet.formatting import join_names
 from discreet.learning.features import choose_features
@@ -29,6 +30,7 @@ from discreet.learning.request import (
     DEFAULT_DELTA,
     LearningRequest,
     choose_learner,
+    read_candidates,
     read_learner_options,
 )
 from discreet.policy.model import TablePolicy
@@ -46,6 +48,7 @@ class ModelTerms:
         learner: How it is learned, None for the learner of the task.
         features: The columns that predict, None for all that may; `leave_out` those that do not.
         options: Options of the learner.
+        candidates: Among which the best is selected privately, None for one learner.
     """
 
     target: str | None
@@ -55,6 +58,7 @@ class ModelTerms:
     features: Sequence[str] | None = None
     leave_out: Sequence[str] = ()
     options: Mapping[str, object] | None = None
+    candidates: Any = None
 
 
 @dataclass(frozen=True)
@@ -83,23 +87,41 @@ class ModelOrder:
             return "row"
         return unit if period is None else f"{unit} in one {period.period} of {period.column}"
 
+    @property
+    def title(self) -> str:
+        """What is learned and how; where the best is selected, among how many, in how many runs, and for what each."""
+        request, target = self.request, self.request.space.target
+        what = "A model" if target is None else f"A model of '{target.name}'"
+        if not request.candidates:
+            return f"{what} by {request.learner.name}"
+        price = request.selection
+        return (
+            f"{what} by the best of {len(request.candidates)} candidates, in about "
+            f"{float(price.expected_runs_above):.0f} runs of epsilon {float(price.run_epsilon):.3g} each,"
+        )
+
+    @property
+    def price_words(self) -> str:
+        """What it costs."""
+        return format_amounts(float(self.request.epsilon), float(self.request.delta))
+
     def explain(self) -> list[str]:
         """Return sentences with the price, what is left, and cautions; no row is read."""
         request, terms = self.request, self.terms
-        price = format_amounts(float(request.epsilon), float(request.delta))
         target = request.space.target
-        what = "A model" if target is None else f"A model of '{target.name}'"
         left = format_amounts(terms.remaining["epsilon"], terms.remaining["delta"])
         return [
-            f"{what} by {request.learner.name} costs {price}. Left: {left}.",
+            f"{self.title} costs {self.price_words}. Left: {left}.",
             f"It predicts from {join_names([one.name for one in request.space.features])}."
             if target is not None
             else f"It is learned from {join_names([one.name for one in request.space.features])}.",
             *terms.cautions,
         ]
 
-    def pay(self, stop: CancelToken | None = None) -> MechanismResult:
+    def pay(self, *, room: Price | None = None, stop: CancelToken | None = None) -> MechanismResult:
         """Charge the request, and return its model: the same one whenever the same is asked for.
+
+        A model that is charged anew is refused unless `room` is left after it.
 
         Raises:
             RiskNotTolerated: The policy leaves the role of a column undecided; nothing was spent.
@@ -118,9 +140,10 @@ class ModelOrder:
         }
 
         def fit(counter: Any) -> bytes:
-            predictor = request.fit(counter, seed=secrets.randbits(63))
+            found = request.fit_model(counter, seed=secrets.randbits(63))
+            learner, options = found.candidate.learner.name, found.candidate.options
             return SavedPredictor(
-                request.space, request.learner.name, request.options, predictor, privacy
+                request.space, learner, options, found.predictor, privacy
             ).to_bytes()
 
         return release_mechanism(
@@ -131,6 +154,7 @@ class ModelOrder:
             request=request.key(),
             question=f"learn {self.held.name} ({request.learner.name})",
             mechanism=fit,
+            room=room,
             stop=stop,
         )
 
@@ -165,11 +189,15 @@ def order_model(curator: Curator, table: str | None, asked: ModelTerms) -> Model
         task=task,
     )
     chosen = choose_learner(asked.learner, space.task)
+    options, tried = asked.options or {}, ()
+    if asked.candidates is not None:
+        tried = read_candidates(asked.candidates, space, asked.learner, options)
     request = LearningRequest(
         space,
         chosen,
         to_fraction(asked.epsilon),
         to_fraction(DEFAULT_DELTA if asked.delta is None else asked.delta),
-        read_learner_options(chosen, asked.options or {}),
+        {} if tried else read_learner_options(chosen, options),
+        tried,
     )
     return ModelOrder(curator, held, held.policy, request)

@@ -259,7 +259,9 @@ class PrivateAnswers:
     ) -> MechanismResult:
         """Learn a model of the table that is permitted, and charge it; the same request again is free."""
         name = asked.relations[0].name
-        return self._ask_twice(asked, lambda curator: order_model(curator, name, terms).pay(stop))
+        return self._ask_twice(
+            asked, lambda curator: order_model(curator, name, terms).pay(stop=stop)
+        )
 
     def explain_model(self, asked: PermittedQuestion, terms: ModelTerms) -> list[str]:
         """Return lines that explain what a model would cost; nothing is read or spent."""
