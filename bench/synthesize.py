@@ -5,7 +5,8 @@ public discretization, four fifths of the rows; the rest tests a classifier trai
 table is made and scored is in `../shared/prototypes` (`prep.py`, `evalu.py`), for every synthesizer alike.
 `tv2` is the mean total variation over all pairs of columns. Every synthesizer runs in a process of its own,
 peers in environments of their own. Peers take minutes to hours: what they made is kept, `--again` runs them
-again, and the figures of the documentation have those that ran.
+again, and the figures of the documentation have those that ran. Those of private-pgm need `PRIVATE_PGM`, the
+folder of a checkout of ryan112358/private-pgm, whose wheel has neither MST nor AIM.
 """
 
 from __future__ import annotations
@@ -41,6 +42,8 @@ PEERS = {
     "dpmm, MST": ("dpmm", ["mst", "1", "1e-9"], "dpmm-mst"),
     "dpmm, AIM": ("dpmm", ["aim", "1", "1e-9"], "dpmm-aim"),
     "dpmm, PrivBayes": ("dpmm", ["privbayes", "1", "1e-9"], "dpmm-privbayes"),
+    "private-pgm, MST": ("private_pgm", ["mst", "1", "1e-9"], "private-pgm-mst"),
+    "private-pgm, AIM": ("private_pgm", ["aim", "1", "1e-9", "80", "1000"], "private-pgm-aim"),
     "DataSynthesizer, 2 parents": ("datasynthesizer", ["2", "1"], "datasynthesizer"),
 }
 OURS = (("full", "0.1"), ("full", "1"), ("full", "10"), ("fast", "1"), ("pure", "1"))
@@ -165,6 +168,9 @@ def run_peers(*, again: bool) -> None:
     for name, (environment, words, file) in PEERS.items():
         kept = WORK / f"{file}.json"
         if kept.exists() and not again:
+            continue
+        if environment == "private_pgm" and "PRIVATE_PGM" not in os.environ:
+            print(f"{name} needs PRIVATE_PGM, the folder of a checkout", file=sys.stderr)
             continue
         print(f"running {name}", file=sys.stderr)
         script = f"bench/peers/{environment}_synthesize.py"

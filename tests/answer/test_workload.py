@@ -315,3 +315,17 @@ def test_a_price_of_hundreds_of_residuals_is_short_and_not_above_what_was_asked(
         plan = plan_all(curator, WORKLOAD)
     assert len(str(plan.price.rho)) < 70
     assert plan.price.rho >= price(plan.event).rho
+
+
+def test_two_keys_of_one_column_agree_in_the_total_only_and_a_caution_says_so() -> None:
+    halves = (
+        "SELECT CASE WHEN ward = 'a' THEN 1 ELSE 0 END AS h, count(*) AS n FROM visits GROUP BY 1"
+    )
+    with hold({"visits": visits()}, POLICY) as curator:
+        planned = curator.explain_all([BY_WARD, halves], **BUDGET)
+        answer = curator.ask_all([BY_WARD, halves], **BUDGET)
+        (said,) = [one for one in answer.cautions if "'ward'" in one]
+        assert said in planned.cautions
+        assert not [
+            one for one in curator.explain_all([BY_BOTH], **BUDGET).cautions if "keys" in one
+        ]

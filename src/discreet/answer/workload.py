@@ -8,13 +8,17 @@ squared error of e / r for some e, so that shares in proportion to the roots of 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Literal
 
+from sqlglot import exp
+
 from discreet.answer.blocks import UNITS
+from discreet.answer.expressions.typed import TypedExpression
 from discreet.answer.keys import KeyDomain, find_key_domain
 from discreet.answer.marginals import (
     MarginalFamily,
@@ -86,9 +90,27 @@ class WorkloadPlan:
         )
 
     @property
+    def cautions(self) -> tuple[str, ...]:
+        """What to know of counts by keys of one column in several forms: they agree in totals only."""
+        found = [
+            f"Two keys are made of '{name}'. Noise is drawn for each, so that their counts agree in the total "
+            "only: take the finer one, and add up its groups."
+            for plan in self.private_queries
+            if isinstance(plan, MarginalsPlan)
+            for name in _shared_columns(plan.private_query.keys)
+        ]
+        return tuple(dict.fromkeys(found))
+
+    @property
     def text(self) -> str:
         """The normal form of all statements, which the ledger keeps."""
         return "; ".join(self.texts)
+
+
+def _shared_columns(keys: Sequence[TypedExpression]) -> list[str]:
+    """Return the columns that more than one key is made of."""
+    used = [name for key in keys for name in {one.name for one in key.tree.find_all(exp.Column)}]
+    return sorted(name for name, times in Counter(used).items() if times > 1)
 
 
 @contextmanager

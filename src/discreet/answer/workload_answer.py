@@ -121,7 +121,10 @@ def gather_answers(
         noise=plan.noise,
         cached=measured.is_known,
         cautions=tuple(
-            dict.fromkeys([c for answer in answers for c in answer.cautions] + [*measured.cautions])
+            dict.fromkeys(
+                [c for answer in answers for c in answer.cautions]
+                + [*plan.cautions, *measured.cautions]
+            )
         ),
     )
 
@@ -153,7 +156,7 @@ def explain_workload(
         confidence=confidence,
         expected=tuple(_expected_errors(plan, size=size, confidence=confidence)),
         remaining=remaining,
-        cautions=tuple(dict.fromkeys(notes)),
+        cautions=tuple(dict.fromkeys([*notes, *plan.cautions])),
     )
 
 
