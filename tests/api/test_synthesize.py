@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import Any
 
@@ -88,6 +89,18 @@ def test_a_result_shows_no_row(made: Any):
     row = made.to_arrow()["name"][0].as_py()
     assert row not in repr(made)
     assert row not in made._repr_html_()
+
+
+@pytest.mark.statistics
+def test_attacks_on_a_released_table_learn_no_more_than_epsilon_allows(made: Any):
+    """Advantage of membership ≤ (e^ε - 1) / (e^ε + 1) + δ; alpha 1e-9 by six deviations of people and others."""
+    bound = (math.exp(made.epsilon) - 1) / (math.exp(made.epsilon) + 1) + made.delta
+    tried = [one for one in made.findings if one.attack in ("closest", "membership")]
+    assert len(tried) >= 2
+    for found in tried:
+        others = found.details["control_targets"]
+        deviation = math.sqrt(0.25 / found.targets + 0.25 / others)
+        assert found.rate - (found.control or 0.0) <= bound + 6 * deviation
 
 
 def test_more_rows_follow_from_the_model_alone(made: Any):
