@@ -14,9 +14,11 @@ from tests.learning.counts import make_space, replay
 from discreet.learning.specs.boosting import fit_boosting
 from discreet.learning.specs.forest import SPLITS, fit_forest
 from discreet.learning.specs.huber import fit_huber
+from discreet.learning.specs.k_means import fit_k_means
 from discreet.learning.specs.linear import fit_linear
 from discreet.learning.specs.logistic import fit_logistic
 from discreet.learning.specs.naive_bayes import fit_naive_bayes
+from discreet.learning.specs.pca import fit_pca
 from discreet.learning.specs.quantile import fit_quantile
 from discreet.learning.specs.tree import fit_tree
 from discreet.learning.split_scores import CRITERIA
@@ -33,6 +35,8 @@ LEARNERS = {
     "huber": (fit_huber, [4, 8, 40], "regression"),
     "quantile": (fit_quantile, [4, 8, 40], "regression"),
     "naive Bayes": (fit_naive_bayes, [4, 8, 5], "classification"),
+    "k-means": (partial(fit_k_means, clusters=3, rounds=2), [8, 9, 3, 2], "clustering"),
+    "pca": (fit_pca, [8, 9, 3, 2], "components"),
     **{
         f"tree by {criterion} and {selection}": (
             partial(fit_tree, criterion=criterion, selection=selection, depth=2),
