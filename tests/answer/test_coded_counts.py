@@ -150,9 +150,9 @@ def test_rows_are_counted_by_their_score(engine, unit, cuts):
 
 
 @pytest.mark.parametrize("unit", ["row", "person"])
-def test_rows_are_counted_by_the_leaves_of_trees(engine, unit):
+def test_rows_are_counted_by_the_leaves_of_trees(any_engine, unit):
     visits = make_visits(300)
-    counter = open_counter(hold({"visits": visits}, POLICY.format(unit=unit), engine=engine))
+    counter = open_counter(hold({"visits": visits}, POLICY.format(unit=unit), engine=any_engine))
     codes = np.stack([visits.column(name).to_numpy() for name in "abc"], axis=1)
     trees = [
         CodeTree((CodeSplit(2, (0, 90), (1, 2)), CodeSplit(1, (0, 1, 3), (3, 4, 3)), *[None] * 3)),
@@ -171,9 +171,9 @@ def test_rows_are_counted_by_the_leaves_of_trees(engine, unit):
 
 
 @pytest.mark.parametrize("unit", ["row", "person"])
-def test_rows_are_counted_by_their_nearest_center(engine, unit):
+def test_rows_are_counted_by_their_nearest_center(any_engine, unit):
     visits = make_visits(300)
-    counter = open_counter(hold({"visits": visits}, POLICY.format(unit=unit), engine=engine))
+    counter = open_counter(hold({"visits": visits}, POLICY.format(unit=unit), engine=any_engine))
     codes = np.stack([visits.column(name).to_numpy() for name in "abc"], axis=1)
     chance = np.random.default_rng(3)
     lines = np.arange(200)[:, None] * np.array([-3, 0, 4]) + np.array([300, 0, -400])
