@@ -16,6 +16,7 @@ from discreet.errors import UnreadableSource
 from discreet.learning.coordinates import REACH, Coordinates, place_on_scale
 from discreet.learning.specs.k_means import fit_k_means, read_cluster_model
 from discreet.learning.training import Training
+from discreet.policy import parse_policy
 
 SPACE = make_space([21, 21, 4, 2], task="clustering", ordered=(0, 1))
 HUGE = Fraction(10**9)
@@ -89,17 +90,11 @@ def test_positions_on_a_scale_keep_the_distances_of_numbers():
 
 
 def test_the_engine_finds_the_clusters_that_arrays_have():
-    people = pa.table(
-        {
-            "age": [20, 21, 22, 70, 71, 72, None] * 200,
-            "sex": ["f", "f", "m", "m", "f", None, "m"] * 200,
-        }
-    )
-    declared = {"bounds": {"age": (0, 99)}, "values": {"sex": ["f", "m"]}}
-    model = learn(people, learner="k-means", epsilon=8, clusters=2, **declared)
+    people = pa.table({"age": [2, 3, 4, 96, 97, 98, None] * 200})
+    model = learn(people, learner="k-means", epsilon=8, clusters=2, bounds={"age": (0, 99)})
     found = model.predict(people)
     assert found.shape == (1400,)
-    assert len(set(found[:3])) == 1
+    assert len(set(found[:3])) == len(set(found[3:6])) == 1
     assert found[0] != found[3]
 
 
@@ -120,3 +115,17 @@ def test_a_forged_model_of_clusters_is_refused(tmp_path):
         place.write_text(json.dumps({**sound, "model": {**sound["model"], **damage}}))
         with pytest.raises(UnreadableSource):
             load_model(place)
+
+
+@pytest.mark.parametrize("learner", ["tree", "forest", "k-means", "pca"])
+def test_people_with_several_rows_are_learned_from(learner):
+    numbers = np.arange(600)
+    table = pa.table({"person": numbers // 3, "age": numbers % 90, "ill": numbers % 90 > 40})
+    policy = parse_policy(
+        "tables: {table: {unit: person, limits: {rows-per-unit: 2}, columns: {person: identifier, "
+        "age: {role: sensitive, bounds: [0, 89]}, ill: sensitive}}}"
+    )
+    target = "ill" if learner in ("tree", "forest") else None
+    model = learn(table, policy, table="table", learner=learner, target=target, epsilon=5)
+    assert model.rows_per_unit == 2
+    assert len(model.predict(table)) == 600

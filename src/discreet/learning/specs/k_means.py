@@ -8,6 +8,7 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
+from numpy.random import Generator
 from numpy.typing import NDArray
 
 from discreet.dp.spending import RowChange, divide_budget
@@ -21,7 +22,7 @@ _STARTING = (
     0.15  # the share of the price for counts of each feature, from which the first centers follow
 )
 _CLUSTERS, _ROUNDS = 5, 5
-_SAMPLES, _TRIALS = 1000, 5
+_SAMPLES, _TRIALS, _STEPS = 1000, 5, 5
 
 
 @dataclass(frozen=True)
@@ -123,22 +124,31 @@ def _start_centers(
         weights = np.maximum(noisy - spending.scale(part), 0) + 1e-9
         drawn.append(chance.choice(len(weights), _SAMPLES, p=weights / weights.sum()))
     points = coordinates.place_rows(np.stack(drawn, axis=1)) * REACH
-    best, least = points[:clusters], np.inf
-    for _ in range(_TRIALS):
-        centers = points[chance.choice(_SAMPLES, clusters, replace=False)]
-        for _ in range(_TRIALS):
-            distances = ((points[:, None] - centers[None]) ** 2).sum(axis=2)
-            near = distances.argmin(axis=1)
-            centers = np.array(
-                [
-                    points[near == one].mean(axis=0) if (near == one).any() else centers[one]
-                    for one in range(clusters)
-                ]
-            )
-        inertia = float(((points[:, None] - centers[None]) ** 2).sum(axis=2).min(axis=1).sum())
-        if inertia < least:
-            best, least = centers, inertia
+    tried = [_cluster_points(points, clusters, chance) for _ in range(_TRIALS)]
+    best = min(tried, key=lambda centers: float(_square_gaps(points, centers).min(axis=1).sum()))
     return np.rint(np.clip(best, -REACH, REACH)).astype(np.int64)
+
+
+def _cluster_points(points: Floats, clusters: int, chance: Generator) -> Floats:
+    """Return centers of points that protect nothing, begun as k-means++ (Arthur & Vassilvitskii 2007)."""
+    centers = points[[int(chance.integers(len(points)))]]
+    while len(centers) < clusters:
+        weights = _square_gaps(points, centers).min(axis=1) + 1e-9
+        chosen = chance.choice(len(points), p=weights / weights.sum())
+        centers = np.vstack([centers, points[chosen]])
+    for _ in range(_STEPS):
+        near = _square_gaps(points, centers).argmin(axis=1)
+        for one in range(clusters):
+            if (near == one).any():
+                centers[one] = points[near == one].mean(axis=0)
+    return centers
+
+
+def _square_gaps(points: Floats, centers: Floats) -> Floats:
+    """Return the squared distance of each point to each center."""
+    products = points @ centers.T
+    gaps = (points**2).sum(axis=1)[:, None] - 2 * products + (centers**2).sum(axis=1)
+    return np.maximum(gaps, 0)
 
 
 def _move_centers(
