@@ -70,7 +70,7 @@ def look_up_line(code: exp.Expr, values: Codes) -> exp.Expr:
     """Return what `values` has for `code`, by arithmetic where neighbors differ by the same.
 
     >>> look_up_line(build.column("c"), np.array([10, 13, 16, 0])).sql("duckdb")
-    'CASE WHEN "c" < 3 THEN (10 + 3 * ("c" - 0)) ELSE 0 END'
+    'CASE WHEN "c" < 3 THEN (10 + 3 * CAST("c" AS BIGINT)) ELSE 0 END'
     """
     starts = _find_line_starts(values)
     ends = [*starts[1:], len(values)]
@@ -95,7 +95,9 @@ def _write_line(code: exp.Expr, first: int, values: Codes) -> exp.Expr:
     level = _whole_number(int(values[0]))
     if len(values) == 1 or values[0] == values[1]:
         return level
-    place = exp.Paren(this=exp.Sub(this=code.copy(), expression=build.number(first)))
+    place = code.copy()
+    if first:
+        place = exp.Paren(this=exp.Sub(this=place, expression=build.number(first)))
     slope = _whole_number(int(values[1] - values[0]))
     wide = exp.cast(place, exp.DataType.Type.BIGINT)
     return exp.Paren(this=exp.Add(this=level, expression=exp.Mul(this=slope, expression=wide)))
