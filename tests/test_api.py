@@ -34,6 +34,7 @@ READERS = (
         "open",
     ),
     *(
+        "explain_factor",
         "explain_learning",
         "explain_synthesis",
         "explain_tables",

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from discreet.api.attack import attack
     from discreet.api.budget import budget
     from discreet.api.check import check
-    from discreet.api.choose_factor import choose_factor
+    from discreet.api.choose_factor import choose_factor, explain_factor
     from discreet.api.collect import CollectedReports, collect, estimate_reports
     from discreet.api.deidentify import deidentify
     from discreet.api.draft import draft_policy
@@ -60,6 +60,7 @@ _HOMES = {
     "epsilon": "discreet.api.epsilon",
     "errors": "discreet.errors",
     "estimate_reports": "discreet.api.collect",
+    "explain_factor": "discreet.api.choose_factor",
     "explain_learning": "discreet.api.learn",
     "explain_synthesis": "discreet.api.synthesize",
     "explain_tables": "discreet.api.synthesize_tables",
@@ -108,6 +109,7 @@ __all__ = [
     "epsilon",
     "errors",
     "estimate_reports",
+    "explain_factor",
     "explain_learning",
     "explain_synthesis",
     "explain_tables",

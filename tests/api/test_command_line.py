@@ -24,6 +24,7 @@ FUNCTIONS: Mapping[str, Functions] = {
     "assess": (discreet.assess,),
     "budget": (discreet.budget,),
     "check": (discreet.check,),
+    "choose": (discreet.choose_factor,),
     "collect": (discreet.collect, discreet.estimate_reports),
     "deidentify": (discreet.deidentify,),
     "explain": (discreet.open, Curator.explain),
@@ -66,6 +67,7 @@ OPTIONS_ONLY = {
         "reopen": "administers the folder of a server",
         "key-file": "administers the folder of a server",
     },
+    "choose": {"dry-run": "Python has `explain_factor`"},
     "collect": {"estimate": "Python has `estimate_reports`"},
     "deidentify": {"hash": "refused, with the reason"},
     "init": {"schema": "Python has `discreet.policy.policy_schema`"},
@@ -90,7 +92,7 @@ ARGUMENTS_ONLY = {
     "register": {"analyst": "nothing is spent", "ledger": "nothing is spent"},
     "serve": {"limits": "a setting in server.yaml"},
     **dict.fromkeys(
-        ("learn", "synthesize"),
+        ("choose", "learn", "synthesize"),
         dict.fromkeys(
             ("quasi", "sensitive", "identifiers", "unit", "rows_per_unit", "bounds", "values"),
             "a frame has no policy file; a file has one",

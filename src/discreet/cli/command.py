@@ -29,6 +29,7 @@ VERBS = {
     "synthesize": "Write a table that anybody may have, under differential privacy",
     "sample": "Draw more rows from a synthetic table's model, free",
     "learn": "Learn a private model that predicts a column of a table",
+    "choose": "Choose which column matters most for another, privately",
     "reidentify": "Undo pseudonyms, as the holder of their key",
     "ask": "Answer a question in SQL under differential privacy",
     "explain": "Show what a question costs and how exact its answer is",
@@ -65,10 +66,7 @@ PUBLISHING = (
 READER_LEFT = 128 + signal.SIGPIPE  # as the shell reports it for every program
 
 HELP = """\b
-discreet lets people use sensitive tables and protects the people in them.
-
-\b
-Five jobs, and one policy file that states what is protected:
+discreet lets people use sensitive tables and protects the people in them: five jobs, one policy.
   assess    how identifiable are the people in this table?
   release   publish rows safely, with little loss
   answer    SQL under differential privacy, with a budget

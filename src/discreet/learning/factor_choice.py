@@ -66,6 +66,23 @@ class FactorChoice(Result):
 
 
 @dataclass(frozen=True)
+class FactorExplanation(Result):
+    """What a choice would cost; no row was read, and nothing was spent."""
+
+    source: str
+    table: str
+    verdict: str
+    target: str
+    among: tuple[str, ...]
+    margin: float
+    epsilon: float
+    unit: str
+    rows_per_unit: int
+    remaining: Mapping[str, Any]
+    cautions: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class FactorRequest:
     """A choice that is asked for.
 
