@@ -79,6 +79,9 @@ def test_a_unit_is_no_feature_and_bounds_what_its_rows_count():
     model = NaiveBayesClassifier(epsilon=10, unit="person", rows_per_unit=2, **DECLARED)
     model.fit(frame, ill)
     assert (model.privacy_.unit, model.privacy_.rows_per_unit) == ("person", 2)
+    assert (
+        model.privacy_.neighbors == "tables of which one lacks all rows of one person of the other"
+    )
     assert model.feature_names_in_.tolist() == ["age", "town"]
     assert len(model.predict(frame[["age", "town"]])) == 4000
 

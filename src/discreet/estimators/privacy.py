@@ -62,13 +62,18 @@ def describe_promise(model: LearnedModel, *, ledger: str | Path | None) -> Estim
         rho=float(rho),
         unit=model.unit,
         rows_per_unit=model.rows_per_unit,
-        neighbors=f"tables that differ in all rows of one {model.unit}: they are there, or are not",
+        neighbors=_describe_neighbors(model.unit),
         spent=dict(model.spent),
         remaining=dict(model.remaining) if is_tracked else {},
         is_tracked=is_tracked,
         event=f"learn {model.table} ({model.learner})",
         ledger=place,
     )
+
+
+def _describe_neighbors(unit: str) -> str:
+    rows = "one row" if unit == "row" else f"all rows of one {unit}"
+    return f"tables of which one lacks {rows} of the other"
 
 
 IN_MEMORY = ":memory:"
