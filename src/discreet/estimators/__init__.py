@@ -4,9 +4,11 @@ from discreet.estimators.conventions import expected_failed_checks
 from discreet.estimators.learners import (
     BoostingClassifier,
     BoostingRegressor,
+    HuberRegressor,
     LinearRegression,
     LogisticRegression,
     NaiveBayesClassifier,
+    QuantileRegressor,
 )
 from discreet.estimators.load import load
 from discreet.estimators.privacy import EstimatorPrivacy, UntrackedSpendingWarning
@@ -15,9 +17,11 @@ __all__ = [
     "BoostingClassifier",
     "BoostingRegressor",
     "EstimatorPrivacy",
+    "HuberRegressor",
     "LinearRegression",
     "LogisticRegression",
     "NaiveBayesClassifier",
+    "QuantileRegressor",
     "UntrackedSpendingWarning",
     "expected_failed_checks",
     "load",

@@ -30,3 +30,11 @@ class LinearRegression(PrivateRegressor, learner="linear"):
 
 class LogisticRegression(PrivateClassifier, learner="logistic"):
     """Log odds of the classes from a fitted table; `coefficients_` has the coefficients with their errors."""
+
+
+class HuberRegressor(PrivateRegressor, learner="huber"):
+    """Robust regression: large errors count by their size, not by their square."""
+
+
+class QuantileRegressor(PrivateRegressor, learner="quantile"):
+    """Quantile regression: the number that a share of rows do not exceed, by default the median."""
