@@ -20,7 +20,7 @@ WIDE = Policy(
         )
     }
 )
-OPTIONS = {"boosting": {"rounds": 4}}
+OPTIONS = {"boosting": {"rounds": 4}, "forest": {"trees": 3}}
 
 
 @pytest.fixture(scope="module")

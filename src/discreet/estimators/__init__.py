@@ -4,11 +4,13 @@ from discreet.estimators.conventions import expected_failed_checks
 from discreet.estimators.learners import (
     BoostingClassifier,
     BoostingRegressor,
+    DecisionTreeClassifier,
     HuberRegressor,
     LinearRegression,
     LogisticRegression,
     NaiveBayesClassifier,
     QuantileRegressor,
+    RandomForestClassifier,
 )
 from discreet.estimators.load import load
 from discreet.estimators.privacy import EstimatorPrivacy, UntrackedSpendingWarning
@@ -16,12 +18,14 @@ from discreet.estimators.privacy import EstimatorPrivacy, UntrackedSpendingWarni
 __all__ = [
     "BoostingClassifier",
     "BoostingRegressor",
+    "DecisionTreeClassifier",
     "EstimatorPrivacy",
     "HuberRegressor",
     "LinearRegression",
     "LogisticRegression",
     "NaiveBayesClassifier",
     "QuantileRegressor",
+    "RandomForestClassifier",
     "UntrackedSpendingWarning",
     "expected_failed_checks",
     "load",

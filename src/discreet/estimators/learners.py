@@ -38,3 +38,11 @@ class HuberRegressor(PrivateRegressor, learner="huber"):
 
 class QuantileRegressor(PrivateRegressor, learner="quantile"):
     """Quantile regression: the number that a share of rows do not exceed, by default the median."""
+
+
+class DecisionTreeClassifier(PrivateClassifier, learner="tree"):
+    """A decision tree that people can read; splits chosen by the exponential mechanism."""
+
+
+class RandomForestClassifier(PrivateClassifier, learner="forest"):
+    """Many trees whose chances are averaged; each leaf is counted once."""
