@@ -14,8 +14,8 @@ import pytest
 
 import discreet as library
 from discreet.api import family_synthesis as module
-from discreet.errors import UnreadableSource
-from discreet.release.synthesize import table_folder
+from discreet.errors import UnreadableSource, WrongUsage
+from discreet.release.synthesize import family, table_folder
 from discreet.release.synthesize.family import ChildRows, FamilyRows
 from discreet.release.synthesize.family_request import FamilyRequest
 from discreet.release.synthesize.gate import RowCounter
@@ -338,11 +338,16 @@ def test_tables_are_written_as_csv_with_their_model_and_page(hospital: Path, dis
     assert max(keys.count(one) for one in {*keys}) <= 3
 
 
-def test_a_model_that_does_not_fit_its_tables_is_damaged(hospital: Path, discreet):
+def test_a_model_that_does_not_fit_its_tables_is_damaged(
+    hospital: Path, discreet, monkeypatch: pytest.MonkeyPatch
+):
     assert discreet(*arguments("-o", "made", "--model", "model.json")).code == 0
     content = json.loads((hospital / "model.json").read_text())
     with pytest.raises(UnreadableSource, match=r"discreet\.sample_tables"):
         library.sample(hospital / "model.json", rows=5)
+    monkeypatch.setattr(family, "MOST_CELLS", 100)
+    with pytest.raises(WrongUsage, match="rows of a child table are too many"):
+        library.sample_tables(hospital / "model.json", rows=90)
     forged: list[Any] = [json.loads(json.dumps(content)) for _ in range(5)]
     forged[0]["tables"][1]["most"] = 4
     forged[1]["tables"][0]["name"] = "../patients"

@@ -13,8 +13,10 @@ from numpy.typing import NDArray
 
 from discreet.dp.spending import ZcdpSpending, divide_budget
 from discreet.engines.engine import ArrowTable
+from discreet.errors import WrongUsage
 from discreet.release.synthesize.domain import TableDomain
 from discreet.release.synthesize.model import SyntheticModel
+from discreet.release.synthesize.model_file import MOST_CELLS
 from discreet.release.synthesize.resolutions import ColumnShape
 from discreet.release.synthesize.rounds import Counter, FitSettings, fit_model
 from discreet.release.synthesize.rules import Rows, Rule, shift_rule
@@ -82,12 +84,16 @@ class FamilyModel:
         """Return `count` parents and all their children.
 
         Guarantee: every child has a parent, and every parent as many children as were drawn for it.
+
+        Raises:
+            WrongUsage: These are more children than memory may hold.
         """
         drawn = self.parent.sample(count, chance)
         parents = drawn[:, : self.given]
         children: list[ChildRows] = []
         for place, model in enumerate(self.children):
             numbers = drawn[:, self.given + place]
+            _require_memory(int(numbers.sum()), len(model.rules.sizes))
             owners = np.repeat(np.arange(count), numbers)
             rows = model.sample_given(parents[owners], chance)
             children.append(ChildRows(rows[:, self.given :], owners))
@@ -108,6 +114,14 @@ class FamilyModel:
             SyntheticModel.from_content(content["parent"]),
             tuple(SyntheticModel.from_content(one) for one in content["children"]),
             int(content["given"]),
+        )
+
+
+def _require_memory(children: int, columns: int) -> None:
+    if children * columns > MOST_CELLS:
+        raise WrongUsage(
+            f"{children:,} rows of a child table are too many to draw at once. Ask for fewer parents with --rows, "
+            "and draw more from the saved model with `discreet sample`, each time into another folder."
         )
 
 

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from numpy.random import Generator
 
 from discreet.engines.engine import ArrowTable
@@ -63,7 +62,7 @@ class SavedTables:
         Raises:
             WrongUsage: These are more rows than memory may hold.
         """
-        require_family_memory(self.model, [one.domain for one in self.tables], parents)
+        require_memory(parents, self.tables[0].domain)
         rows = self.model.sample(parents, chance)
         first, *others = (one.domain for one in self.tables)
         return rows, rows.decode(first, others, chance)
@@ -111,16 +110,6 @@ def read_tables_model(path: Path) -> SavedTables:
         UnreadableSource: It is no such model, one of another version, or damaged.
     """
     return SavedTables.from_bytes(read_model_file(path), name=f"'{path}'")
-
-
-def require_family_memory(model: FamilyModel, domains: Sequence[TableDomain], parents: int) -> None:
-    """Raise `WrongUsage` if so many parents with their children are more than memory may hold."""
-    require_memory(parents, domains[0])
-    for place, domain in enumerate(domains[1:]):
-        column = model.parent.rules.places.index(model.given + place)
-        chances = model.parent.columns.frequencies[column]
-        mean = float(np.arange(len(chances)) @ chances / max(float(chances.sum()), 1e-9))
-        require_memory(round(parents * mean), domain)
 
 
 def _read_table(content: Mapping[str, Any]) -> ModeledTable:
