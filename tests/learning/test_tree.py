@@ -116,6 +116,17 @@ def test_no_table_and_no_budget_makes_a_malformed_model(fit, pure, amount, count
     np.testing.assert_array_equal(again.predict(make_rows(50)), chances)
 
 
+def test_a_tree_of_many_values_and_levels_stays_small():
+    chance = np.random.default_rng(5)
+    sizes = [200, 300, 200, 40]
+    rows = np.stack([chance.integers(0, size, 4000) for size in sizes], axis=1)
+    rows = np.column_stack([rows, rows[:, 0] % 2])
+    training = train(rows, make_space([201, 301, 201, 41, 3]))
+    tree = fit_tree(training, depth=10).trees[0].tree
+    assert 200 < len(tree.leaves) <= 1024
+    assert all(split is None or split.column != 1 for split in tree.splits)
+
+
 @pytest.mark.parametrize("splits", SPLITS)
 def test_a_forest_of_one_feature_and_one_class_is_one(splits):
     space = make_space([3, 4])

@@ -21,7 +21,8 @@ Floats = NDArray[np.float64]
 SELECTIONS = ("exponential", "laplace")
 _SIZES, _CHOICES = 0.1, 0.35  # shares of the price; the rest is for the leaves
 _MOST_LEAVES = 1024
-_MOST_CELLS = 1 << 22  # that one query returns
+_MOST_CELLS = 1 << 24  # that one query returns
+_MOST_BRANCHES = 256  # a node is not split by all values of a column with more
 _FEWEST = 3.0  # a node is split if it has so many times more rows than the noise of its count
 _CAP_ERRORS = 6  # a cell is cut off at so many standard errors above the noisy number of rows
 
@@ -114,7 +115,12 @@ class _Growth:
         self._classes = len(training.space.classes)
         target = training.target_place
         root = training.counts.count([(target,)], None)[0][:-1]
-        ranges = {place: (0, sizes[place] - 1) for place in plan.features if sizes[place] > 1}
+        columns = training.space.features
+        ranges = {
+            place: (0, sizes[place] - 1)
+            for place in plan.features
+            if columns[place].is_ordered or sizes[place] <= _MOST_BRANCHES
+        }
         self._nodes = [_Node(root, ranges=ranges)]
         self._cells = sum(sizes[place] for place in plan.features) * (self._classes + 1)
         self.noisy = [NoisyCounts.none(self._classes)]
@@ -148,10 +154,12 @@ class _Growth:
             if levels[node] == level and self._list_candidates(one) and self._is_large(node)
         ]
         found.sort(key=lambda node: -self.noisy[node].rows)
-        left = _MOST_LEAVES - len(self.tree.leaves)
-        most = max(1, _MOST_CELLS // self._cells)
+        leaves = len(self.tree.leaves)
+        if leaves > 1 and leaves * self._cells > _MOST_CELLS:
+            return []
+        left = _MOST_LEAVES - leaves
         chosen: list[int] = []
-        for node in found[:most]:
+        for node in found:
             left -= max(self._count_children(self._nodes[node])) - 1
             if left < 0:
                 break
