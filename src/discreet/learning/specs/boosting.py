@@ -53,6 +53,18 @@ def choose_settings(epsilon: float, rows: float) -> BoostingSettings:
     return BoostingSettings(24, 10, 0.3)
 
 
+def choose_number_settings(epsilon: float, rows: float) -> BoostingSettings:
+    """Return settings for a target that is a number: its residuals say more of each row than those of classes.
+
+    >>> choose_number_settings(1.0, 30_000).bins > choose_settings(1.0, 30_000).bins
+    True
+    """
+    exactness = epsilon * rows
+    if exactness < 10_000:
+        return BoostingSettings(6, 4, 0.5)
+    return BoostingSettings(16, 6, 0.5) if exactness < 100_000 else BoostingSettings(24, 12, 0.5)
+
+
 def fit_boosting(
     training: Training,
     *,
@@ -75,7 +87,8 @@ def fit_boosting(
     """
     spending = training.spending
     columns = measure_features(training, spending.left * Fraction(_COUNTING))
-    found = choose_settings(float(training.epsilon), columns.rows)
+    choose = choose_number_settings if training.space.task == "regression" else choose_settings
+    found = choose(float(training.epsilon), columns.rows)
     settings = BoostingSettings(
         bins or found.bins, rounds or found.rounds, found.rate if rate is None else rate
     )
