@@ -135,13 +135,13 @@ def write_private_file(path: Path, content: bytes, *, may_exist: bool) -> None:
         beside.unlink(missing_ok=True)
 
 
-def write_atomically(path: Path, text: str) -> None:
-    """Write `text` atomically: a reader sees the old file or the new one, never a part."""
+def write_atomically(path: Path, content: str | bytes) -> None:
+    """Write text or bytes atomically: a reader sees the old file or the new one, never a part."""
     require_writable_path(path)
     beside = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
     try:
-        with beside.open("x", encoding="utf-8", newline="\n") as file:
-            file.write(text)
+        with beside.open("xb") as file:
+            file.write(content.encode("utf-8") if isinstance(content, str) else content)
         beside.replace(path)
     except OSError as error:
         raise OutputRefused(

@@ -74,7 +74,7 @@ OPTIONS_ONLY = {
     "learn": {
         "dry-run": "Python has `explain_learning`",
         "set": "options of a learner are keywords",
-        "sql": "Python has `LearnedModel.to_sql`",
+        "export": "Python has `to_sql`, `to_onnx` and `to_pmml` of a model",
         "dialect": "Python has `LearnedModel.to_sql`",
     },
     "synthesize": {"dry-run": "Python has `explain_synthesis` and `explain_tables`"},

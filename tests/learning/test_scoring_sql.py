@@ -117,7 +117,7 @@ def test_the_command_writes_the_query_beside_the_model(tmp_path):
     (tmp_path / "policy.yaml").write_text(POLICY.replace("table:", "people:", 1), "utf-8")
     names = {"-o": "model.json", "--ledger": "ledger.sqlite", "--policy": "policy.yaml"}
     asked = [part for flag, name in names.items() for part in (flag, str(tmp_path / name))]
-    asked += ["--target", "ill", "--features", "age,town", "--sql", str(tmp_path / "score.sql")]
+    asked += ["--target", "ill", "--features", "age,town", "--export", str(tmp_path / "score.sql")]
     found = CliRunner().invoke(command, [str(tmp_path / "people.parquet"), *asked])
     assert found.exit_code == 0, found.output
     assert "score.sql" in found.output.replace("\n", "")

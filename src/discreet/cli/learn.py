@@ -82,18 +82,18 @@ Examples:
     help="Where the model goes.",
 )
 @click.option(
-    "--sql",
-    "query",
+    "--export",
+    "exports",
     metavar="FILE",
-    callback=options.require_name,
-    help="Also write a query that predicts.",
+    multiple=True,
+    help="Also write it as .sql, .onnx or .pmml. Repeatable.",
 )
 @click.option(
     "--dialect",
     type=click.Choice(["duckdb", "postgres", "spark"]),
     default="duckdb",
     metavar="DIALECT",
-    help="Of the query: duckdb, postgres, spark.",
+    help="Of an .sql file: duckdb, postgres, spark.",
 )
 @click.option(
     "--evaluate",
@@ -125,7 +125,7 @@ def command(
     source: str,
     *,
     out: str | None,
-    query: str | None,
+    exports: tuple[str, ...],
     dialect: Literal["duckdb", "postgres", "spark"],
     predicted: str | None,
     stated: tuple[str, ...],
@@ -152,17 +152,17 @@ def command(
         return
     if out is None:
         raise WrongUsage("Name where the model goes with -o MODEL.json, or add --dry-run.")
-    others = [str(place) for place in (query, report) if place is not None]
+    others = [str(place) for place in (*exports, report) if place is not None]
     _require_places(source, out, others, force=force)
+    _require_forms(exports)
     if report is not None:
         import_module("discreet.report.model_card")  # a missing library is an error before any work
     from discreet.api.learn import learn
-    from discreet.writing import write_atomically
 
     with output.progress() as step:
         found = learn(source, output=out, force=force, progress=step, **choices)
-    if query is not None:
-        write_atomically(Path(query), found.to_sql(dialect=dialect) + ";\n")
+    for one in exports:
+        _export_model(found, Path(one), dialect)
     if report is not None:
         from discreet.report.model_card import write_model_card
 
@@ -181,6 +181,32 @@ def _require_places(source: str, out: str, others: Sequence[str], *, force: bool
         raise OutputRefused("Two outputs have the same name. Name another file.")
     for one in others:
         require_writable_path(Path(one), may_exist=force)
+
+
+def _require_forms(exports: Sequence[str]) -> None:
+    """Refuse, before anything is spent, a file of no known form, or one that needs a library that is missing."""
+    for one in exports:
+        ending = Path(one).suffix
+        if ending not in (".sql", ".onnx", ".pmml"):
+            raise WrongUsage(f"'{one}' has no ending of an export. Choose .sql, .onnx or .pmml.")
+        if ending == ".onnx":
+            from discreet.learning.onnx_file import require_onnx
+
+            require_onnx()
+
+
+def _export_model(
+    model: LearnedModel, place: Path, dialect: Literal["duckdb", "postgres", "spark"]
+) -> None:
+    match place.suffix:
+        case ".onnx":
+            model.to_onnx(place)
+        case ".pmml":
+            model.to_pmml(place)
+        case _:
+            from discreet.writing import write_atomically
+
+            write_atomically(place, model.to_sql(dialect=dialect) + ";\n")
 
 
 def _read_stated(stated: tuple[str, ...]) -> dict[str, str]:

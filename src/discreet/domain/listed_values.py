@@ -140,14 +140,15 @@ class ListedValues:
         """Return the codes of values in Python, as `code` does on an engine."""
         rest = len(self.values) if self.has_other else missing
         found = pc.index_in(
-            _cast_values(values, self.kind), value_set=self._value_array, skip_nulls=True
+            _cast_values(values, self.kind), value_set=self.stored_values, skip_nulls=True
         )
         codes = pc.fill_null(found, rest).to_numpy(zero_copy_only=False).astype(np.int32)
         is_null = values.is_null(nan_is_null=True).to_numpy(zero_copy_only=False)
         return np.where(is_null, np.int32(missing), codes)
 
     @cached_property
-    def _value_array(self) -> ArrowArray:
+    def stored_values(self) -> ArrowArray:
+        """The values as a column of their type holds them: in four bytes 0.1 is another number."""
         return pa.array(
             [self._as_stored(one) for one in self.values], _COMPARED.get(self.kind, pa.string())
         )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
@@ -155,6 +156,33 @@ class LearnedModel(Result):
         """
         place = self.table if table is None else table
         return write_scoring_query(self._saved, table=place, keep=keep, dialect=dialect)
+
+    def to_onnx(self, path: str | Path) -> None:
+        """Write the model as ONNX, for runtimes of that format: inputs are features, outputs label and probabilities.
+
+        Args:
+            path: Where it goes, such as `model.onnx`; a file that is there is replaced.
+
+        Raises:
+            MissingExtra: `discreet[onnx]` is not installed.
+            WrongUsage: The model is no sum of shape functions.
+        """
+        from discreet.learning.onnx_file import write_onnx
+
+        write_onnx(self._saved, Path(path))
+
+    def to_pmml(self, path: str | Path) -> None:
+        """Write the model as PMML 4.4, for scoring engines that read it.
+
+        Args:
+            path: Where it goes, such as `model.pmml`; a file that is there is replaced.
+
+        Raises:
+            WrongUsage: The model is no sum of shape functions, or a name cannot stand in XML.
+        """
+        from discreet.learning.pmml_file import write_pmml
+
+        write_pmml(self._saved, Path(path))
 
 
 def predict_values(saved: SavedPredictor, source: object) -> NDArray[Any]:

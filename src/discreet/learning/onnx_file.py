@@ -1,0 +1,203 @@
+"""A model as an ONNX graph: typed inputs, one for each feature, and the label and the chances of classes.
+
+ONNX 1.10 with operators of version 15 and those of `ai.onnx.ml` of version 2, which runtimes have since 2021.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from discreet.errors import MissingExtra, WrongUsage
+from discreet.learning.additive import AdditiveModel
+from discreet.learning.feature_scores import FeatureScores, list_feature_scores
+from discreet.learning.model_file import SavedPredictor
+from discreet.writing import write_atomically
+
+if TYPE_CHECKING:
+    from onnx import ModelProto
+
+_OPSET, _ML_OPSET, _FORMAT = 15, 2, 8
+_ROWS = "rows"
+_INNER = "discreet_"  # what names inside the graph begin with, so that none is a feature's
+
+
+def require_onnx() -> None:
+    """Refuse, before any work is done, to write a file whose library is missing.
+
+    Raises:
+        MissingExtra: `discreet[onnx]` is not installed.
+    """
+    if find_spec("onnx") is None:
+        raise MissingExtra(what="A model as ONNX", extra="onnx")
+
+
+def write_onnx(saved: SavedPredictor, path: Path) -> None:
+    """Write a model as an ONNX file."""
+    write_atomically(path, build_onnx(saved).SerializeToString())
+
+
+def build_onnx(saved: SavedPredictor) -> ModelProto:
+    """Return a model as an ONNX graph.
+
+    Raises:
+        MissingExtra: `discreet[onnx]` is not installed.
+        WrongUsage: The model is no sum of shape functions.
+    """
+    require_onnx()
+    from onnx import TensorProto, helper
+
+    model = saved.predictor
+    if not isinstance(model, AdditiveModel):
+        raise WrongUsage(
+            f"A model by '{saved.learner}' is no sum of shape functions, which ONNX could add up. Choose `boosting`."
+        )
+    graph = _Graph(TensorProto, helper)
+    features = list_feature_scores(model)
+    inputs = [
+        helper.make_tensor_value_info(
+            one.name,
+            TensorProto.STRING if one.form == "texts" else TensorProto.DOUBLE,
+            [_ROWS, 1],
+        )
+        for one in features
+    ]
+    parts = [graph.add_feature(one, f"{place}") for place, one in enumerate(features)]
+    start = graph.add_constant("intercept", model.intercept[None, :])
+    scores = graph.add("Sum", [start, *parts], "scores")
+    outputs = graph.finish(model, scores, [one.name for one in features])
+    built = helper.make_model(
+        helper.make_graph(
+            graph.nodes, "discreet_model", inputs, outputs, initializer=graph.constants
+        ),
+        producer_name="discreet",
+        ir_version=_FORMAT,
+        opset_imports=[
+            helper.make_opsetid("", _OPSET),
+            helper.make_opsetid("ai.onnx.ml", _ML_OPSET),
+        ],
+    )
+    said = {name: str(value) for name, value in saved.privacy.items()}
+    helper.set_model_props(built, {"learner": saved.learner, **said})
+    return built
+
+
+class _Graph:
+    """Nodes and constants of a graph that is being built."""
+
+    def __init__(self, types: Any, helper: Any) -> None:
+        self._types, self._helper = types, helper
+        self.nodes: list[Any] = []
+        self.constants: list[Any] = []
+
+    def add(
+        self, operator: str, inputs: Sequence[str], name: str, *, domain: str = "", **options: Any
+    ) -> str:
+        """Add a node with one result, and return its name."""
+        result = _INNER + name
+        self.nodes.append(
+            self._helper.make_node(operator, list(inputs), [result], domain=domain, **options)
+        )
+        return result
+
+    def add_constant(self, name: str, values: Any) -> str:
+        """Add a constant of doubles, whole numbers or texts, and return its name."""
+        full = _INNER + name
+        array = np.asarray(values)
+        kinds = {"f": self._types.DOUBLE, "i": self._types.INT64, "b": self._types.BOOL}
+        kind = kinds.get(array.dtype.kind, self._types.STRING)
+        flat = array.ravel().tolist()
+        if kind == self._types.STRING:
+            flat = [str(one).encode() for one in flat]
+        self.constants.append(self._helper.make_tensor(full, kind, array.shape, flat))
+        return full
+
+    def add_feature(self, one: FeatureScores, tag: str) -> str:
+        """Add what a feature adds to each score."""
+        if one.form == "texts":
+            return self._look_up_texts(one, tag)
+        if not len(one.numbers):
+            found = self.add_constant(
+                f"only_{tag}", one.values[:1] if len(one.values) else one.other[None, :]
+            )
+            return self._replace_missing(one, found, tag)
+        operator = "GreaterOrEqual" if one.form == "steps" else "Equal"
+        start = one.values[0] if one.form == "steps" else one.other
+        changes = np.diff(one.values, axis=0) if one.form == "steps" else one.values - one.other
+        numbers = self.add_constant(f"numbers_{tag}", one.numbers[None, :])
+        is_met = self.add(operator, [one.name, numbers], f"met_{tag}")
+        counted = self.add("Cast", [is_met], f"counted_{tag}", to=self._types.DOUBLE)
+        weights = self.add_constant(f"changes_{tag}", changes)
+        moved = self.add("MatMul", [counted, weights], f"moved_{tag}")
+        first = self.add_constant(f"start_{tag}", start[None, :])
+        return self._replace_missing(one, self.add("Add", [moved, first], f"number_{tag}"), tag)
+
+    def _replace_missing(self, one: FeatureScores, found: str, tag: str) -> str:
+        missing = self.add_constant(f"missing_{tag}", one.missing[None, :])
+        is_missing = self.add("IsNaN", [one.name], f"none_{tag}")
+        return self.add("Where", [is_missing, missing, found], f"part_{tag}")
+
+    def _look_up_texts(self, one: FeatureScores, tag: str) -> str:
+        """Add a lookup; an empty text is a missing value, unless it is listed."""
+        texts, rows = list(one.texts), [*one.values]
+        if "" not in texts:
+            texts.append("")
+            rows.append(one.missing)
+        code = self.add(
+            "LabelEncoder",
+            [one.name],
+            f"code_{tag}",
+            domain="ai.onnx.ml",
+            keys_strings=texts,
+            values_int64s=list(range(len(texts))),
+            default_int64=len(texts),
+        )
+        table = self.add_constant(f"table_{tag}", np.array([*rows, one.other]))
+        flat = self.add("Reshape", [code, self.add_constant(f"flat_{tag}", [-1])], f"row_{tag}")
+        return self.add("Gather", [table, flat], f"part_{tag}", axis=0)
+
+    def finish(self, model: AdditiveModel, scores: str, features: Sequence[str]) -> list[Any]:
+        """Add predictions, and return the outputs; their names are no features'."""
+        if model.link == "identity":
+            return [self._clip_number(model, scores, _free_name("prediction", features))]
+        if model.link == "logistic":
+            second = self.add("Sigmoid", [scores], "second")
+            first = self.add("Sub", [self.add_constant("one", [[1.0]]), second], "first")
+            chances = self.add("Concat", [first, second], "chances", axis=1)
+        else:
+            chances = self.add("Softmax", [scores], "chances", axis=1)
+        place = self.add("ArgMax", [chances], "place", axis=1, keepdims=0)
+        classes = np.array(_plain_classes(model))
+        listed = self.add_constant("classes", classes)
+        label, chance = (_free_name(one, features) for one in ("label", "probabilities"))
+        self.nodes.append(self._helper.make_node("Gather", [listed, place], [label], axis=0))
+        self.nodes.append(self._helper.make_node("Identity", [chances], [chance]))
+        kind = next(one.data_type for one in self.constants if one.name == listed)
+        return [
+            self._helper.make_tensor_value_info(label, kind, [_ROWS]),
+            self._helper.make_tensor_value_info(chance, self._types.DOUBLE, [_ROWS, len(classes)]),
+        ]
+
+    def _clip_number(self, model: AdditiveModel, scores: str, name: str) -> Any:
+        low, high = model.bounds or (-np.inf, np.inf)
+        ends = [self.add_constant("low", low), self.add_constant("high", high)]
+        self.nodes.append(self._helper.make_node("Clip", [scores, *ends], [name]))
+        return self._helper.make_tensor_value_info(name, self._types.DOUBLE, [_ROWS, 1])
+
+
+def _plain_classes(model: AdditiveModel) -> list[Any]:
+    """Return the classes as ONNX has them: dates and times as text."""
+    return [
+        one if isinstance(one, (bool, int, float, str)) else one.isoformat()
+        for one in model.space.classes
+    ]
+
+
+def _free_name(name: str, features: Sequence[str]) -> str:
+    while name in features:
+        name += "_"
+    return name
