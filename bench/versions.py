@@ -30,7 +30,9 @@ TOOLS = (
     "hypothesis",
     "ipykernel",
     "nbclient",
+    "onnxruntime",
     "openpyxl",
+    "pypmml",
 )
 TESTS = (
     "tests/engines/test_frames.py",
@@ -46,6 +48,7 @@ TESTS = (
     "tests/attacks/census",
     "tests/attacks/sparse",
     "tests/measure/utility",
+    "tests/learning/test_exports.py",
 )
 NOTEBOOKS = ("tests/docs/test_notebooks.py",)
 README = ("tests/docs/test_examples.py", "-k", "README")

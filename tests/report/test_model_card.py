@@ -64,6 +64,7 @@ def test_the_card_says_what_is_promised_and_shows_no_row(judged: Any):
         "by a factor of at most 7.39, but for events of a total probability of at most 1e-9" in page
     )
     assert "discrete Gaussian noise" in page
+    assert "model and page together are epsilon 6 and delta 1e-9 for each row" in page
     assert "Zebulon" not in page
     assert "<script" not in page
     assert "<b>ward" not in page

@@ -133,33 +133,43 @@ def _key_figures(found: LearnedModel, noise: ExpectedNoise | None) -> tuple[KeyF
 
 
 def _list_promises(found: LearnedModel) -> tuple[str, ...]:
-    rows = format_count(found.rows_per_unit, "row", "rows")
     ratio = format_short(float(f"{math.exp(min(found.epsilon, 50)):.3g}"))
-    price = format_amounts(found.epsilon, found.delta)
-    pure = found.delta == 0
-    noise = "Laplace" if pure else "Gaussian"
-    beyond = (
-        ""
-        if pure
-        else f", but for events of a total probability of at most {format_short(found.delta)}"
+    noise = "Gaussian" if found.delta else "Laplace"
+    beyond = f", but for events of a total probability of at most {format_short(found.delta)}"
+    whose = (
+        "one row is"
+        if found.unit == "row"
+        else f"the rows of one {found.unit}, of which at most {found.rows_per_unit:,} counted, are"
     )
-    return (
+    promised = [
         (
-            f"The model is differentially private: {price} for each {found.unit}, of which at most {rows} counted. "
-            f"Whether the rows of one {found.unit} are in the table or not changes the probability of any result by a "
-            f"factor of at most {ratio}{beyond}."
+            f"The model is differentially private: {format_amounts(found.epsilon, found.delta)} for each {found.unit}. "
+            f"Whether {whose} in the table or not changes the probability of any result by a factor of at most "
+            f"{ratio}{beyond if found.delta else ''}."
         ),
         (
             f"Every count and sum that the learner took from the table got exact discrete {noise} noise over whole "
             "numbers, before anything was decided by it. The model follows from these noisy numbers alone."
         ),
-        "Whatever is done with the model costs nothing more: predictions, this page, and its exports.",
-    )
+        "Whatever is done with the model costs nothing more: predictions, plots, and exports.",
+    ]
+    judged = found.evaluation
+    if judged is not None:
+        whole = format_amounts(found.epsilon + judged.epsilon, found.delta)
+        rows = (
+            f"of the same rows: model and page together are {whole} for each {found.unit}"
+            if judged.same_rows
+            else f"of the rows of {file_name(judged.source)}"
+        )
+        promised.append(
+            f"The evaluation on this page took epsilon {format_short(judged.epsilon)} {rows}."
+        )
+    return tuple(promised)
 
 
 def _list_limits(found: LearnedModel) -> tuple[str, ...]:
     return (
-        f"The guarantee is for one {found.unit}. For several whose rows belong together, epsilons add up.",
+        f"The guarantee is for one {found.unit}. For several that belong together, epsilons add up.",
         (
             "What is true of people in general is learned, and holds for a person whether or not their rows are in the table: a "
             "model may predict it for them."
