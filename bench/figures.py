@@ -62,6 +62,8 @@ RECIPES = {
     "synthesize-counts": "bench.synthesize_counts:measure_counts",
     "sample-and-aggregate": "bench.sample_and_aggregate:measure_convergence",
     "serving": "bench.serve:measure_serving",
+    "statistics-chi-square": "bench.significance:measure_chi_square",
+    "statistics-tests": "bench.significance:measure_tests",
     "versions": "bench.versions:measure_versions",
     "walks": "bench.walks:measure_walks",
     "detection": "bench.detection:measure_roles",

@@ -36,10 +36,12 @@ READERS = (
     *(
         "explain_factor",
         "explain_learning",
+        "explain_statistics",
         "explain_synthesis",
         "explain_tables",
         "learn",
         "reidentify",
+        "statistics",
         "synthesize",
         "synthesize_tables",
     ),

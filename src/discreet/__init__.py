@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from discreet.api.sample import sample, sample_tables
     from discreet.api.sample_and_aggregate import sample_and_aggregate
     from discreet.api.serve import RunningServer, serve
+    from discreet.api.statistics import explain_statistics, statistics
     from discreet.api.synthesize import explain_synthesis, synthesize
     from discreet.api.synthesize_tables import explain_tables, synthesize_tables
     from discreet.engines.connect import open_table
@@ -62,6 +63,7 @@ _HOMES = {
     "estimate_reports": "discreet.api.collect",
     "explain_factor": "discreet.api.choose_factor",
     "explain_learning": "discreet.api.learn",
+    "explain_statistics": "discreet.api.statistics",
     "explain_synthesis": "discreet.api.synthesize",
     "explain_tables": "discreet.api.synthesize_tables",
     "learn": "discreet.api.learn",
@@ -76,6 +78,7 @@ _HOMES = {
     "sample_tables": "discreet.api.sample",
     "serve": "discreet.api.serve",
     "show_progress": "discreet.api.progress",
+    "statistics": "discreet.api.statistics",
     "synthesize": "discreet.api.synthesize",
     "synthesize_tables": "discreet.api.synthesize_tables",
     "write_report": "discreet.api.report",
@@ -111,6 +114,7 @@ __all__ = [
     "estimate_reports",
     "explain_factor",
     "explain_learning",
+    "explain_statistics",
     "explain_synthesis",
     "explain_tables",
     "learn",
@@ -125,6 +129,7 @@ __all__ = [
     "sample_tables",
     "serve",
     "show_progress",
+    "statistics",
     "synthesize",
     "synthesize_tables",
     "write_report",

@@ -35,6 +35,7 @@ FUNCTIONS: Mapping[str, Functions] = {
     "reidentify": (discreet.reidentify,),
     "sample": (discreet.sample, discreet.sample_tables),
     "serve": (serve,),
+    "statistics": (discreet.statistics,),
     "synthesize": (discreet.synthesize, discreet.synthesize_tables),
     **{f"epsilon {name.replace('_', '-')}": (getattr(epsilon, name),) for name in epsilon.__all__},
 }
@@ -77,6 +78,10 @@ OPTIONS_ONLY = {
         "export": "Python has `to_sql`, `to_onnx` and `to_pmml` of a model",
         "dialect": "Python has `LearnedModel.to_sql`",
     },
+    "statistics": {
+        "dry-run": "Python has `explain_statistics`",
+        "set": "options of a kind are keywords",
+    },
     "synthesize": {"dry-run": "Python has `explain_synthesis` and `explain_tables`"},
 }
 
@@ -92,7 +97,7 @@ ARGUMENTS_ONLY = {
     "register": {"analyst": "nothing is spent", "ledger": "nothing is spent"},
     "serve": {"limits": "a setting in server.yaml"},
     **dict.fromkeys(
-        ("choose", "learn", "synthesize"),
+        ("choose", "learn", "statistics", "synthesize"),
         dict.fromkeys(
             ("quasi", "sensitive", "identifiers", "unit", "rows_per_unit", "bounds", "values"),
             "a frame has no policy file; a file has one",

@@ -11,6 +11,7 @@ import pytest
 from discreet import errors
 from discreet.cli.command import VERBS, cli
 from discreet.errors import DiscreetError
+from discreet.learning.statistics.kinds import STATISTICS
 from discreet.policy.json_schema import policy_schema
 from discreet.registry import ATTACKS, CRITERIA, FORMATS, LEARNERS
 from discreet.server.gateway.variables import DEFAULTS
@@ -162,3 +163,18 @@ def test_the_index_of_learners_lists_the_registry_in_its_words():
     said = {(spec.name, spec.summary) for spec in LEARNERS.own()}
     assert said <= set(listed)
     assert {page.stem for page in pages.glob("*.md")} == {"index", *(name for name, _ in listed)}
+
+
+def test_the_table_of_statistics_lists_the_registry_in_its_words():
+    expected = [f"| `{spec.name}` | {spec.takes} | {spec.summary} |" for spec in STATISTICS.own()]
+    assert table_rows("statistics.md", "| kind | takes | what it is |") == expected
+    page = (REFERENCE.parent / "learn" / "statistics.md").read_text("utf-8")
+    headings = re.findall(r"(?m)^## `(.+)`$", page)
+    assert headings == [spec.name for spec in STATISTICS.own()]
+
+
+def test_every_option_of_a_statistic_is_listed():
+    listed = set(
+        re.findall(r"(?m)^\| `([a-z]+)=", (REFERENCE / "statistics.md").read_text("utf-8"))
+    )
+    assert listed == {option.name for spec in STATISTICS.own() for option in spec.options}

@@ -47,12 +47,16 @@ class MechanismResult:
 
 @dataclass(frozen=True)
 class MechanismTerms:
-    """What a mechanism would be charged to and how far one unit's rows count; no row was read for it."""
+    """What a mechanism would be charged to and how far one unit's rows count; no row was read for it.
+
+    `sensitivity` is how much one unit changes the counts of a marginal at most, in rows.
+    """
 
     unit: str | None
     rows_per_unit: int
     remaining: Mapping[str, Any]
     cautions: tuple[str, ...]
+    sensitivity: int
 
 
 def find_protected_table(catalog: Catalog, table: str | None) -> CatalogTable:
@@ -86,7 +90,9 @@ def mechanism_terms(
     _plan_counting(curator, [(rows, columns)], _PlannedSearches(held, searches))
     charged = curator.payments.predict_accounts(rows.touches, at=curator.clock())
     left = summarize_remaining(curator.ledger.remaining(charged.accounts))
-    return MechanismTerms(held.unit, limit.rows, left, charged.cautions)
+    return MechanismTerms(
+        held.unit, limit.rows, left, charged.cautions, sensitivity=limit.rows * limit.change
+    )
 
 
 def family_mechanism_terms(
@@ -98,8 +104,14 @@ def family_mechanism_terms(
     touches = [touch for one in rows for touch in one.touches]
     charged = curator.payments.predict_accounts(touches, at=curator.clock())
     left = summarize_remaining(curator.ledger.remaining(charged.accounts))
-    most = counting_limit(rows[0]).rows
-    return MechanismTerms(family.parent.unit, most, left, charged.cautions)
+    limit = counting_limit(rows[0])
+    return MechanismTerms(
+        family.parent.unit,
+        limit.rows,
+        left,
+        charged.cautions,
+        sensitivity=limit.rows * limit.change,
+    )
 
 
 def release_mechanism(  # noqa: PLR0913 -- what is charged, and what is done

@@ -33,6 +33,7 @@ VERBS = {
     "reidentify": "Undo pseudonyms, as the holder of their key",
     "ask": "Answer a question in SQL under differential privacy",
     "explain": "Show what a question costs and how exact its answer is",
+    "statistics": "Compute tests, intervals and curves that know their noise",
     "limits": "Choose how many rows of one person count, privately",
     "budget": "Show what was spent, on what, and what is left",
     "register": "Number each person's rows once, so that questions are quick",

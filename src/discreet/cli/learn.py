@@ -137,10 +137,10 @@ def command(
     **choices: Any,
 ) -> None:
     """Learn a private model that predicts a column of SOURCE."""
-    choices |= {"target": predicted, **_read_stated(stated)}
+    choices |= {"target": predicted, **options.read_assignments(stated, example="rounds=5")}
     if listed is not None:
         choices["candidates"] = [
-            _read_stated(tuple(one.strip() for one in each.split(",")))
+            options.read_assignments([one.strip() for one in each.split(",")], example="rounds=5")
             for each in listed.split(";")
         ]
     if dry_run:
@@ -207,14 +207,6 @@ def _export_model(
             from discreet.writing import write_atomically
 
             write_atomically(place, model.to_sql(dialect=dialect) + ";\n")
-
-
-def _read_stated(stated: tuple[str, ...]) -> dict[str, str]:
-    pairs = [one.partition("=") for one in stated]
-    for name, sign, value in pairs:
-        if not (name and sign and value):
-            raise WrongUsage("Write --set OPTION=VALUE, such as --set rounds=5.")
-    return {name.replace("-", "_"): value for name, _, value in pairs}
 
 
 def _show_result(

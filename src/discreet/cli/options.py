@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from discreet.errors import did_you_mean
+from discreet.errors import WrongUsage, did_you_mean
 
 
 class ColumnNamesType(click.ParamType[tuple[str, ...]]):
@@ -119,6 +119,18 @@ def require_name(context: click.Context, parameter: click.Parameter, value: Any)
     if "" in (value if isinstance(value, tuple) else (value,)):
         raise click.BadParameter("The name is empty.", context, parameter)
     return value
+
+
+def read_assignments(stated: Sequence[str], *, example: str) -> dict[str, str]:
+    """Return what `--set OPTION=VALUE` states, as keyword arguments.
+
+    Raises:
+        WrongUsage: One is not written so.
+    """
+    pairs = [one.partition("=") for one in stated]
+    if not all(name and sign and value for name, sign, value in pairs):
+        raise WrongUsage(f"Write --set OPTION=VALUE, such as --set {example}.")
+    return {name.replace("-", "_"): value for name, _, value in pairs}
 
 
 def combine_options(

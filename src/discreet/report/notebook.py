@@ -26,6 +26,7 @@ from discreet.report.notebook_html import (
     render_card,
 )
 from discreet.report.notebook_model import build_model_card
+from discreet.report.statistics import statistic_card
 from discreet.result import Result
 
 # A class whose result is shown is loaded; the others are heavy and stay away.
@@ -593,5 +594,6 @@ _CARDS: dict[str, Callable[[Any], Card]] = {
     "Release": _release_card,
     "ResponseEstimate": _estimate_card,
     "Spending": _spending_card,
+    "StatisticResult": statistic_card,
     "SyntheticRelease": _synthetic_card,
 }
