@@ -119,6 +119,15 @@ def test_a_model_from_its_file_has_a_card(tmp_path: Any):
     assert "Shape functions" in (tmp_path / "card.html").read_text("utf-8")
 
 
+def test_the_card_of_a_tree_has_its_conditions_and_says_why_it_was_not_judged():
+    model = learn("ill", learner="tree", evaluate=1)
+    page = render_model_card(model, on=ON)
+    assert model.explain().splitlines()[0].partition(" ")[0] in page
+    assert "<pre>" in page
+    assert "The model was not evaluated." in page
+    assert "<b>ward" not in page
+
+
 def test_a_notebook_shows_shapes(judged: Any):
     html = judged._repr_html_()
     assert "age: added to the log odds of" in html

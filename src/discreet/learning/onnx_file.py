@@ -54,7 +54,7 @@ def build_onnx(saved: SavedPredictor) -> ModelProto:
     model = saved.predictor
     if not isinstance(model, AdditiveModel):
         raise WrongUsage(
-            f"A model by '{saved.learner}' is no sum of shape functions, which ONNX could add up. Choose `boosting`."
+            f"A model by '{saved.learner}' is no sum of shape functions, which ONNX could add up. Choose `boosting`, or write a query: `to_sql`."
         )
     graph = _Graph(TensorProto, helper)
     features = list_feature_scores(model)

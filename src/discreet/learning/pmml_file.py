@@ -37,7 +37,7 @@ def build_pmml(saved: SavedPredictor) -> str:
     model, target = saved.predictor, saved.space.target
     if not isinstance(model, AdditiveModel) or target is None:
         raise WrongUsage(
-            f"A model by '{saved.learner}' is no sum of shape functions, which PMML could add up. Choose `boosting`."
+            f"A model by '{saved.learner}' is no sum of shape functions, which PMML could add up. Choose `boosting`, or write a query: `to_sql`."
         )
     features = list_feature_scores(model)
     root = ET.Element("PMML", {"xmlns": _NAMESPACE, "xmlns:data": _DATA, "version": "4.4"})

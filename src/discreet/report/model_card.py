@@ -20,6 +20,7 @@ from discreet.formatting import format_count, format_percent, join_names
 from discreet.learning.additive import AdditiveModel
 from discreet.learning.expected_noise import ExpectedNoise, simulate_noise
 from discreet.learning.record import LearnedModel
+from discreet.learning.tree_model import TreeModel
 from discreet.registry import LEARNERS
 from discreet.report.assessment import KeyFigure, file_name
 from discreet.report.model_performance import (
@@ -32,6 +33,7 @@ from discreet.report.shapes import REACH, Shape, format_signed, list_shapes
 from discreet.writing import write_atomically
 
 MOST_CHARTS = 30
+_MOST_LINES = 200  # of trees
 _FEW_NAMES = 4  # a headline names so many features
 
 
@@ -50,6 +52,7 @@ class ModelCardPage:
     features: PageTable
     shapes: tuple[Figure, ...]
     shape_words: str
+    trees: str | None
     performance: PerformancePart | None
     computed: tuple[tuple[str, str], ...]
 
@@ -86,6 +89,7 @@ def summarize_model(found: LearnedModel, *, on: date) -> ModelCardPage:
             for one in shapes[:MOST_CHARTS]
         ),
         shape_words=_describe_shapes(found, shapes),
+        trees=_write_trees(found),
         performance=None
         if found.evaluation is None
         else summarize_performance(found.evaluation, target=str(found.target)),
@@ -261,6 +265,16 @@ def _describe_shapes(found: LearnedModel, shapes: Sequence[Shape]) -> str:
         "is what was learned; the band is ± 1.96 standard errors of the noise, in which the value without noise lies about 95 "
         f"times of 100. Where the band holds 0, the model may have learned noise. Missing values stand apart.{more}"
     )
+
+
+def _write_trees(found: LearnedModel) -> str | None:
+    """Return the first lines of the trees of a model, None where it has none."""
+    if not isinstance(found.saved.predictor, TreeModel):
+        return None
+    lines = found.explain().splitlines()
+    left = len(lines) - _MOST_LINES
+    more = [f"… {left:,} more lines: `model.explain()`"] if left > 0 else []
+    return "\n".join([*lines[:_MOST_LINES], *more])
 
 
 def _computation_notes(found: LearnedModel) -> tuple[tuple[str, str], ...]:
