@@ -71,6 +71,7 @@ RECIPES = {
     "detection-classes": "bench.detection:measure_classes",
     "text-recall": "bench.text_recall:measure_second",
     "text-recall-third": "bench.text_recall:measure_third",
+    "text-recall-fourth": "bench.text_recall:measure_fourth",
 }
 
 
