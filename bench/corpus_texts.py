@@ -22,7 +22,6 @@ from typing import TYPE_CHECKING
 
 from bench.labelled_texts import LabelledText
 from bench.people import FOLDER
-from discreet.errors import DiscreetError
 from discreet.measure.text import lexicon
 from discreet.measure.text.person_names import fold_accents
 
@@ -46,12 +45,6 @@ _MARK = re.compile(r"\[(?P<text>[^\[\]]+)\]\((?P<label>[A-Z_]+)\)")
 _DAY = re.compile(r"\d\D+\d|\d\D*[^\W\d_]{3}|[^\W\d_]{3}\D*\d{1,2}(?!\d)")
 
 
-class CorpusNotFound(DiscreetError):
-    """A corpus of the fourth set is not cloned."""
-
-    code = "corpus-not-found"
-
-
 @dataclass(frozen=True)
 class Corpus:
     """A repository with labelled texts."""
@@ -71,7 +64,9 @@ class Corpus:
     def _git(self, *command: str) -> str:
         folder = CORPORA / self.repository.partition("/")[2]
         if not folder.exists():
-            raise CorpusNotFound(f"{folder} is missing. Clone {self.repository} of GitHub there.")
+            raise FileNotFoundError(
+                f"{folder} is missing. Clone {self.repository} of GitHub there."
+            )
         done = subprocess.run(["git", "-C", folder, *command], check=True, capture_output=True)
         return done.stdout.decode("utf-8")
 
@@ -117,7 +112,9 @@ def _read_meddocan(corpus: Corpus) -> Iterator[LabelledText]:
         if not path.endswith(".ann"):
             continue
         text = corpus.read(path.removesuffix(".ann") + ".txt")
-        fields = [line.split("\t")[1].split() for line in corpus.read(path).splitlines() if line[0] == "T"]
+        fields = [
+            line.split("\t")[1].split() for line in corpus.read(path).splitlines() if line[0] == "T"
+        ]
         spans = [(int(start), int(end), label) for label, start, end in fields]
         yield _label_text(corpus, "clinical cases", text, spans)
 

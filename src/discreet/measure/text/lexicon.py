@@ -74,6 +74,12 @@ def eponyms() -> frozenset[str]:
 
 
 @cache
+def drugs() -> frozenset[str]:
+    """Return names of drugs."""
+    return _unpack("drugs")
+
+
+@cache
 def cities() -> frozenset[str]:
     """Return larger towns, with blanks between their words: most of them name nothing else."""
     return frozenset(city.replace("_", " ") for city in _read("cities"))
@@ -114,7 +120,7 @@ def is_everyday(word: str, language: str = "en") -> bool:
     (True, False, True)
     """
     words = everyday_words(language or "en")
-    if word in words or word in _unpack("drugs") or is_ordinary(word, language):
+    if word in words or word in drugs() or is_ordinary(word, language):
         return True
     if language != "en" and word in _foreign_words(language):
         return True

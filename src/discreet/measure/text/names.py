@@ -179,7 +179,7 @@ class _Run:
         return (
             (self.follows and self.end - self.start > _SHORT_WORD)
             or bool(self.words[0].kind & WordKind.TITLED)
-            or _is_announced(self.text, self.start)
+            or is_announced(self.text, self.start)
             or _SIGNATURE.search(self.text, max(0, self.start - 12), self.start) is not None
             or _AFTER.match(self.text, self.end) is not None
         )
@@ -263,7 +263,7 @@ class _Run:
         return before in _PRODUCT_ENDS
 
 
-def _is_announced(text: str, start: int) -> bool:
+def is_announced(text: str, start: int) -> bool:
     """Return whether a title, a relative, a role or a verb before `start` announces a name."""
     word = word_before(text, start)
     if word in _FOREIGN_CUES and _FOREIGN_CUE.search(text, max(0, start - 6), start):
@@ -322,7 +322,7 @@ def _end_with_family(run: _Run, end: int) -> int:
     plain = fold_accents(found["family"])
     return (
         end
-        if plain in lexicon.everyday_words(run.language) or lexicon.is_country(plain)
+        if plain in lexicon.everyday_words(run.language or "en") or lexicon.is_country(plain)
         else found.end()
     )
 

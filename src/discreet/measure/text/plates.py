@@ -28,7 +28,7 @@ _SIGNS = r"[A-ZÄÖÜ0-9]"
 _ANY_PLATE = re.compile(
     rf"(?=[A-ZÄÖÜ -]{{0,7}}\d)(?<![\w./-]){_SIGNS}{{1,8}}(?:[ ·•-]{_SIGNS}{{1,6}}){{0,3}}(?![\w/%]|[.,]\d|-\w)"
 )
-_COUNTRY_PLATE = re.compile(
+COUNTRY_PLATE = re.compile(
     r"(?<![\w./-])(?!(?:GCS|BP|HR|RR|ISS|EKG|ECG|SPO|BMI|LOC|TBI|ICD|CPT|ED|ER|RTW|NEF|BZ|TA|FC|FR|SAT|ETA|ETOH|AIS|RTS|AVPU|NACA|SCG|ASA)\b)(?:"
     r"[A-Z]{2}[ -]?\d{3}[ -]?[A-Z]{2}"  # France, Italy
     r"|\d{2,3}[ -][A-Z]{2,3}[ -]\d{2}"  # France before 2009
@@ -84,6 +84,11 @@ _VEHICLES = frozenset(_VEHICLES_TEXT.split())
 _VEHICLE_WORD = re.compile(rf"\b(?:{'|'.join(sorted(_VEHICLES, reverse=True))})\b")
 
 
+def speaks_of_vehicles(words: set[str]) -> bool:
+    """Return whether a text speaks of a vehicle or a plate; `words` are its distinct words in lower case."""
+    return not words.isdisjoint(_VEHICLES) or not words.isdisjoint(_PLATE_WORDS)
+
+
 def find_plates(text: str, lower: str, words: set[str]) -> Iterator[TextSpan]:
     """Return plates; `lower` and `words` are the text and its distinct words in lower case."""
     if not words.isdisjoint(_PLATE_WORDS) or "immatricul" in lower or "rejestr" in lower:
@@ -94,7 +99,7 @@ def find_plates(text: str, lower: str, words: set[str]) -> Iterator[TextSpan]:
             bracketed = _BRACKETED.match(text, found.end())
             if bracketed is not None:
                 yield TextSpan(*bracketed.span("plate"), "L", "VEHICLE")
-            yield from _plate_after(text, found.end(), _NEAR, _COUNTRY_PLATE)
+            yield from _plate_after(text, found.end(), _NEAR, COUNTRY_PLATE)
     for found in _CLEAR_PLATE.finditer(text):
         yield TextSpan(*found.span(), "L", "VEHICLE")
     for found in _IRISH_PLATE.finditer(text):

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from discreet.measure.text import contacts, dates, names, numbers, places, plates, streets
 from discreet.measure.text.languages import detect_language
 from discreet.measure.text.own_names import PersonNames
+from discreet.measure.text.refine import refine_spans
 from discreet.measure.text.spans import TextSpan, resolve_spans
 
 # What redaction writes is never read again as an identifier.
@@ -39,13 +40,24 @@ def scan_text(text: str, own: PersonNames | None = None) -> list[TextSpan]:
     found: list[TextSpan] = []
     rounds = 0
     rest = _TAG.sub(lambda tag: _MASK * len(tag[0]), text) if "[" in text else text
-    while spans := resolve_spans(_find_candidates(rest, own or _NONE)):
+    while spans := _find_spans(rest, own or _NONE):
         rounds += 1
         if rounds > _ROUNDS:
             return [TextSpan(0, len(text), "R", "ID")]
         found += spans
         rest = _mask_spans(rest, spans)
     return sorted(found, key=lambda span: span.start)
+
+
+def _find_spans(text: str, own: PersonNames) -> list[TextSpan]:
+    language = find_language(text)
+    found = resolve_spans(find_by_rules(text, language, own))
+    return refine_spans(text, found, language, own.words)
+
+
+def find_language(text: str) -> str:
+    """Return the language of a text; an empty string stands for none."""
+    return detect_language({word.lower() for word in _WORD.findall(text)})
 
 
 def _mask_spans(text: str, spans: list[TextSpan]) -> str:
@@ -58,12 +70,11 @@ def _mask_spans(text: str, spans: list[TextSpan]) -> str:
     return "".join(parts)
 
 
-def _find_candidates(text: str, own: PersonNames) -> Iterator[TextSpan]:
-    """Return what every finder finds whose signs or words occur in the text."""
+def find_by_rules(text: str, language: str, own: PersonNames = _NONE) -> Iterator[TextSpan]:
+    """Return what every rule finds whose signs or words occur in the text."""
     written = set(_WORD.findall(text))
     words = {word.lower() for word in written}
     lower = _lower_text(text)
-    language = detect_language(words)
     located = resolve_spans(_find_places(text, lower, written, words, language))
     yield from located
     starts = [place.start for place in located]
