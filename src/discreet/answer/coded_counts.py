@@ -36,6 +36,7 @@ _BLOCK_CELLS = 1 << 12
 _FINE_CODES = 64
 _FINE_FOR_COARSE = 16
 _SERVER_BLOCKS = 16  # that one query of a server counts
+_LATE_WEIGHTS = 3  # columns whose weights are added to a kept score; more of them make another one
 _FACTOR, _KEY, _COUNT, _ROWS = "discreet_f", "discreet_k", "discreet_n", "discreet_coded"
 _SCORE, _BUCKET = "discreet_score", "discreet_bucket"
 _LEAF, _DISTANCE = "discreet_leaf", "discreet_distance"
@@ -47,6 +48,15 @@ class _Group:
 
     number: exp.Expr
     size: int
+
+
+@dataclass(frozen=True)
+class _KeptScores:
+    """A table of coded rows with the score that some weights give them."""
+
+    source: exp.Table
+    weights: list[NDArray[np.int64]]
+    relation: exp.Table
 
 
 class CodedCounter:
@@ -77,6 +87,8 @@ class CodedCounter:
         self._relation: exp.Table | None = None
         self._coarse: tuple[tuple[bytes, ...], exp.Table] | None = None
         self._weighed: dict[str, tuple[bytes, exp.Expr]] = {}
+        self._scored: _KeptScores | None = None
+        self._last_weights: list[NDArray[np.int64]] = []
         self.has_counted = False
 
     @property
@@ -116,10 +128,13 @@ class CodedCounter:
         """
         with self._lock:
             relation, sizes = self._coarsen_rows(maps)
-            scored = self._select_coded({_SCORE: self._add_weights(weights)}, relation)
+            used = tuple(sorted({one for some in columns for one in some}))
+            scored = self._score_rows(relation, weights, used)
             bucket = exp.cast(find_bucket(build.column(_SCORE), cuts), exp.DataType.Type.BIGINT)
             # The bucket is found once for a row, though it is part of each key.
-            found_bucket = self._select_coded({_BUCKET: bucket}, build.subquery(scored, _ROWS))
+            found_bucket = self._select_coded(
+                {_BUCKET: bucket}, build.subquery(scored, _ROWS), used
+            )
             rows = build.subquery(found_bucket, _ROWS)
             group = _Group(build.column(_BUCKET), len(cuts) + 1)
             found = self._count_groups(rows, [(group, some) for some in columns], sizes)
@@ -168,10 +183,50 @@ class CodedCounter:
         self.has_counted = True
         return found
 
-    def _select_coded(self, named: Mapping[str, exp.Expr], relation: exp.Expr) -> exp.Select:
-        """Return the coded rows with further columns."""
+    def _score_rows(
+        self, relation: exp.Table, weights: Sequence[NDArray[np.int64]], used: Columns
+    ) -> exp.Select:
+        """Return the coded rows with their scores and the columns that are used.
+
+        Where few weights change from look to look, as in boosting, scores are kept in the engine, and the weights
+        that changed since are added to them: the sum of whole numbers is the same.
+        """
+        is_local = self._engine.file_engine is not None
+        moved = len(_list_changes(self._last_weights, weights))
+        self._last_weights = list(weights)
+        if not is_local or moved > _LATE_WEIGHTS:
+            return self._select_coded({_SCORE: self._add_weights(weights)}, relation, used)
+        kept = self._scored
+        if kept is None or kept.source != relation:
+            kept = _KeptScores(relation, [np.zeros_like(one) for one in weights], relation)
+        late = _list_changes(kept.weights, weights)
+        terms = [self._change_weight(place, kept.weights, weights) for place in late]
+        if kept.relation != kept.source:
+            terms.insert(0, build.column(_SCORE))
+        named = {_SCORE: _add_up(terms)}
+        if len(late) <= _LATE_WEIGHTS:
+            return self._select_coded(named, kept.relation, used)
+        before = self._scored
+        stored = self._engine.keep(self._select_coded(named, kept.relation))
+        self._scored = _KeptScores(relation, list(weights), stored)
+        if before is not None:
+            self._engine.drop(before.relation)
+        return self._select_coded({_SCORE: build.column(_SCORE)}, stored, used)
+
+    def _change_weight(
+        self, place: int, before: Sequence[NDArray[np.int64]], after: Sequence[NDArray[np.int64]]
+    ) -> exp.Expr:
+        """Return by how much a column's code weighs more than before."""
+        found = look_up_code(build.column(self._names[place]), after[place] - before[place])
+        return exp.cast(found, exp.DataType.Type.BIGINT)
+
+    def _select_coded(
+        self, named: Mapping[str, exp.Expr], relation: exp.Expr, used: Columns | None = None
+    ) -> exp.Select:
+        """Return the coded rows with further columns; of their own those that are used, by default all."""
         wanted = [build.alias_as(tree, name) for name, tree in named.items()]
-        wanted += [build.column(name) for name in self._names]
+        places = range(len(self._names)) if used is None else used
+        wanted += [build.column(self._names[place]) for place in places]
         if self.one > 1:
             wanted.append(build.column(_FACTOR))
         return build.select(*wanted, source=relation.copy())
@@ -309,6 +364,16 @@ class CodedCounter:
             scaled = exp.Mul(this=packed, expression=build.number(sizes[one]))
             packed = exp.Paren(this=exp.Add(this=scaled, expression=code))
         return packed
+
+
+def _list_changes(
+    before: Sequence[NDArray[np.int64]], after: Sequence[NDArray[np.int64]]
+) -> list[int]:
+    """Return the columns whose weights are not what they were; before the first look all were 0."""
+    if not before:
+        return [place for place, one in enumerate(after) if np.any(one)]
+    pairs = enumerate(zip(before, after, strict=True))
+    return [place for place, (old, new) in pairs if not np.array_equal(old, new)]
 
 
 def counting_limit(rows: Rows) -> Contribution:
