@@ -21,8 +21,10 @@ from sklearn.preprocessing import FunctionTransformer
 import discreet
 from discreet.errors import BudgetExceeded, RefusedArgument, UndeclaredDomain, UnknownColumn
 from discreet.estimators import (
+    PCA,
     BoostingClassifier,
     BoostingRegressor,
+    KMeans,
     NaiveBayesClassifier,
     UntrackedSpendingWarning,
     load,
@@ -266,6 +268,23 @@ def test_a_model_becomes_an_estimator(tmp_path):
 def test_a_cell_that_does_not_fit_is_missing(column, kind, cells):
     found = [None if one != one else one for one in cast_cells(column, kind).to_pylist()]
     assert found == cells
+
+
+def test_clusters_are_found_and_no_row_keeps_its_label():
+    rows = np.repeat([[-5.0, -5.0], [5.0, 5.0]], 500, axis=0)
+    model = KMeans(epsilon=9, bounds=(-10, 10), clusters=2, rounds=2)
+    found = model.fit_predict(rows)
+    assert found.shape == (1000,)
+    assert model.cluster_centers_.shape == (2, 2)
+    assert not hasattr(model, "labels_")
+
+
+def test_components_transform_rows_and_have_names():
+    rows = np.repeat([[-5.0, -5.0], [5.0, 5.0]], 500, axis=0)
+    model = PCA(epsilon=9, bounds=(-10, 10), components=1).fit(rows)
+    assert model.transform(rows).shape == (1000, 1)
+    assert model.get_feature_names_out().tolist() == ["pca0"]
+    assert model.set_output(transform="pandas").transform(rows).columns.tolist() == ["pca0"]
 
 
 def test_a_policy_declares_what_the_constructor_does_not():

@@ -2,10 +2,12 @@
 
 from discreet.estimators.conventions import expected_failed_checks
 from discreet.estimators.learners import (
+    PCA,
     BoostingClassifier,
     BoostingRegressor,
     DecisionTreeClassifier,
     HuberRegressor,
+    KMeans,
     LinearRegression,
     LogisticRegression,
     NaiveBayesClassifier,
@@ -16,11 +18,13 @@ from discreet.estimators.load import load
 from discreet.estimators.privacy import EstimatorPrivacy, UntrackedSpendingWarning
 
 __all__ = [
+    "PCA",
     "BoostingClassifier",
     "BoostingRegressor",
     "DecisionTreeClassifier",
     "EstimatorPrivacy",
     "HuberRegressor",
+    "KMeans",
     "LinearRegression",
     "LogisticRegression",
     "NaiveBayesClassifier",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from discreet.estimators.classifiers import PrivateClassifier
 from discreet.estimators.regressors import PrivateRegressor
+from discreet.estimators.unsupervised import PrivateClusterer, PrivateTransformer
 
 
 class BoostingClassifier(PrivateClassifier, learner="boosting"):
@@ -46,3 +47,11 @@ class DecisionTreeClassifier(PrivateClassifier, learner="tree"):
 
 class RandomForestClassifier(PrivateClassifier, learner="forest"):
     """Many trees whose chances are averaged; each leaf is counted once."""
+
+
+class KMeans(PrivateClusterer, learner="k-means"):
+    """Clusters of rows, whose centers are moved by noisy counts and sums."""
+
+
+class PCA(PrivateTransformer, learner="pca"):
+    """Principal components, from one noisy matrix of sums of products."""

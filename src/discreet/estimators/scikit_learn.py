@@ -8,6 +8,7 @@ try:
     from sklearn.base import (
         BaseEstimator,
         ClassifierMixin,
+        ClassNamePrefixFeaturesOutMixin,
         ClusterMixin,
         RegressorMixin,
         TransformerMixin,
@@ -25,6 +26,7 @@ except ImportError as error:
 
 __all__ = [
     "BaseEstimator",
+    "ClassNamePrefixFeaturesOutMixin",
     "ClassifierMixin",
     "ClusterMixin",
     "RegressorMixin",
