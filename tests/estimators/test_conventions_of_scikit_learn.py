@@ -14,9 +14,9 @@ from discreet.estimators.load import estimator_classes
 from discreet.registry import LEARNERS
 
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "estimators.md"
-TASKS = ("classification", "regression")
+TASKS = ("classification", "components", "regression")
 QUICK = [("naive-bayes", "classification")]
-# Estimators without a target are tested in `test_estimators.py` only.
+# Each fit of clusters takes seconds: they are tested in `test_estimators.py` only.
 OTHERS = sorted(pair for pair in set(estimator_classes()) - set(QUICK) if pair[1] in TASKS)
 # Needs an environment variable before Python starts.
 SKIPPED = {"check_array_api_input"}
