@@ -335,7 +335,7 @@ class LearnerSpec:
         summary: One line for `--help`; `description`: one sentence for model cards; `tasks`: what it can learn.
         fit: Takes a `discreet.learning.training.Training` and its options by name, and returns a predictor.
         read: Takes a `FeatureSpace` and what the predictor's `to_content` returned; returns the predictor.
-        options: Its own; `is_pure`: it can do without a delta; `is_additive`: its models are sums of shape functions.
+        options: Its own; `is_pure`: it can do without a delta; `model`: what kind it makes, which decides exports.
     """
 
     name: str
@@ -346,7 +346,7 @@ class LearnerSpec:
     read: Callable[[Any, Mapping[str, Any]], Any]
     options: tuple[OptionSpec, ...] = ()
     is_pure: bool = True
-    is_additive: bool = False
+    model: Literal["additive", "trees", "other"] = "other"
     position: int = LAST
 
 

@@ -16,6 +16,7 @@ from click.testing import CliRunner
 from pyarrow import parquet
 from tests.learning.test_scoring_sql import POLICY, learn_from, make_people
 
+from discreet.cli.command import run_command
 from discreet.cli.learn import command
 from discreet.domain.binned_range import BinnedRange, RangePart
 from discreet.domain.coded_column import CodedColumn
@@ -23,11 +24,13 @@ from discreet.domain.listed_values import ListedValues, number_of
 from discreet.engines.engine import Kind
 from discreet.errors import WrongUsage
 from discreet.learning.additive import AdditiveModel
+from discreet.learning.export_forms import ENDINGS, list_export_forms
 from discreet.learning.feature_scores import list_feature_scores
 from discreet.learning.features import FeatureSpace
 from discreet.learning.model_file import SavedPredictor
 from discreet.learning.onnx_file import build_onnx
 from discreet.learning.pmml_file import build_pmml, name_class
+from discreet.registry import LEARNERS
 
 MODELS = [
     ("ill", "boosting"),
@@ -155,12 +158,17 @@ def test_a_name_that_is_no_xml_is_refused():
         build_pmml(SavedPredictor(space, "boosting", {}, model, {}))
 
 
-def test_the_command_exports_every_form(tmp_path):
-    parquet.write_table(make_people(50, seed=1), tmp_path / "people.parquet")
-    (tmp_path / "policy.yaml").write_text(POLICY.replace("table:", "people:", 1), "utf-8")
+def ask_for(folder, *more):
+    """Return the arguments of a command that learns from people in a folder."""
+    parquet.write_table(make_people(50, seed=1), folder / "people.parquet")
+    (folder / "policy.yaml").write_text(POLICY.replace("table:", "people:", 1), "utf-8")
     names = {"-o": "model.json", "--ledger": "ledger.sqlite", "--policy": "policy.yaml"}
-    asked = [part for flag, name in names.items() for part in (flag, str(tmp_path / name))]
-    asked += [str(tmp_path / "people.parquet"), "--target", "ill", "--features", "age,town"]
+    asked = [part for flag, name in names.items() for part in (flag, str(folder / name))]
+    return ["learn", str(folder / "people.parquet"), *asked, *more]
+
+
+def test_the_command_exports_every_form(tmp_path):
+    _, *asked = ask_for(tmp_path, "--target", "ill", "--features", "age,town")
     wrong = CliRunner().invoke(command, [*asked, "--export", str(tmp_path / "model.txt")])
     assert "Choose .sql, .onnx or .pmml." in str(wrong.exception)
     assert not (tmp_path / "ledger.sqlite").exists()
@@ -169,3 +177,25 @@ def test_the_command_exports_every_form(tmp_path):
     found = CliRunner().invoke(command, asked)
     assert found.exit_code == 0, found.output
     assert all(place.stat().st_size > 500 for place in places)
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
+@pytest.mark.parametrize(
+    "choice",
+    [["--learner", "k-means"], ["--features", "age"], ["--learner", "pca"], ["--learner", "tree"]],
+    ids=["k-means", "by default", "pca", "tree"],
+)
+def test_a_form_that_a_learner_lacks_is_refused_before_anything_is_spent(
+    choice, ending, tmp_path, capsys
+):
+    learner = LEARNERS.get(choice[1] if choice[0] == "--learner" else "k-means")
+    if ending in list_export_forms(learner):
+        pytest.skip("it has this form")
+    asked = ask_for(tmp_path, *choice, "--export", str(tmp_path / f"model{ending}"))
+    before = sorted(tmp_path.iterdir())
+    assert run_command(asked) == 2
+    said = " ".join(capsys.readouterr().err.split())
+    assert f"A model by '{learner.name}' has no form {ending}" in said
+    assert all(one in said for one in list_export_forms(learner))
+    assert sorted(tmp_path.iterdir()) == before
+    assert run_command([*asked, "--dry-run"]) == 2

@@ -38,6 +38,7 @@ from discreet.learning.selection import (
     select_best,
 )
 from discreet.learning.training import Training
+from discreet.learning.tree_model import TreeModel
 from discreet.policy.load import parse_policy
 from discreet.registry import LEARNERS
 
@@ -268,7 +269,7 @@ def test_another_list_of_candidates_is_another_request():
 
 
 @pytest.mark.parametrize("learner", LEARNERS.all(), ids=lambda one: one.name)
-def test_a_learner_says_whether_its_models_are_sums_of_shape_functions(learner):
+def test_a_learner_says_of_what_kind_its_models_are(learner):
     task = learner.tasks[0]
     if task not in SCORED:
         pytest.skip("it predicts no target")
@@ -277,7 +278,9 @@ def test_a_learner_says_whether_its_models_are_sums_of_shape_functions(learner):
     spending = ZcdpSpending(Fraction(5), sensitivity=1)
     space = make_space(sizes, task=task, ordered=(1, 2))
     training = Training(ArrayCounts(rows, sizes), space, spending, Fraction(5), np.random.default_rng(1))  # fmt: skip
-    assert isinstance(learner.fit(training), AdditiveModel) == learner.is_additive
+    found = learner.fit(training)
+    assert isinstance(found, AdditiveModel) == (learner.model == "additive")
+    assert isinstance(found, TreeModel) == (learner.model == "trees")
 
 
 def test_candidates_on_the_command_line_are_options_with_commas_and_semicolons(tmp_path, capsys):

@@ -143,6 +143,9 @@ def command(
             options.read_assignments([one.strip() for one in each.split(",")], example="rounds=5")
             for each in listed.split(";")
         ]
+    _require_forms(
+        exports, choices["learner"], "clustering" if predicted is None else "classification"
+    )
     if dry_run:
         if report is not None:
             raise WrongUsage("--dry-run writes nothing. Leave out --report or --dry-run.")
@@ -154,7 +157,6 @@ def command(
         raise WrongUsage("Name where the model goes with -o MODEL.json, or add --dry-run.")
     others = [str(place) for place in (*exports, report) if place is not None]
     _require_places(source, out, others, force=force)
-    _require_forms(exports)
     if report is not None:
         import_module("discreet.report.model_card")  # a missing library is an error before any work
     from discreet.api.learn import learn
@@ -183,12 +185,25 @@ def _require_places(source: str, out: str, others: Sequence[str], *, force: bool
         require_writable_path(Path(one), may_exist=force)
 
 
-def _require_forms(exports: Sequence[str]) -> None:
-    """Refuse, before anything is spent, a file of no known form, or one that needs a library that is missing."""
+def _require_forms(
+    exports: Sequence[str], learner: str | None, task: Literal["clustering", "classification"]
+) -> None:
+    """Refuse, before anything is spent, a file that could not be written.
+
+    Its form may be unknown or none of the learner's, or its library may be missing. Each task with a target has a
+    learner of the same forms by default.
+    """
+    if not exports:
+        return
+    from discreet.learning.export_forms import ENDINGS, require_export_form
+    from discreet.learning.request import choose_learner
+
+    chosen = choose_learner(learner, task)
     for one in exports:
         ending = Path(one).suffix
-        if ending not in (".sql", ".onnx", ".pmml"):
+        if ending not in ENDINGS:
             raise WrongUsage(f"'{one}' has no ending of an export. Choose .sql, .onnx or .pmml.")
+        require_export_form(chosen, ending)
         if ending == ".onnx":
             from discreet.learning.onnx_file import require_onnx
 

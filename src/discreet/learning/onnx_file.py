@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from discreet.errors import MissingExtra, WrongUsage
+from discreet.errors import MissingExtra
 from discreet.learning.additive import AdditiveModel
+from discreet.learning.export_forms import export_error
 from discreet.learning.feature_scores import FeatureScores, list_feature_scores
 from discreet.learning.model_file import SavedPredictor
 from discreet.writing import write_atomically
@@ -46,16 +47,14 @@ def build_onnx(saved: SavedPredictor) -> ModelProto:
 
     Raises:
         MissingExtra: `discreet[onnx]` is not installed.
-        WrongUsage: The model is no sum of shape functions.
+        WrongUsage: Models of this learner have no such form.
     """
     require_onnx()
     from onnx import TensorProto, helper
 
     model = saved.predictor
     if not isinstance(model, AdditiveModel):
-        raise WrongUsage(
-            f"A model by '{saved.learner}' is no sum of shape functions, which ONNX could add up. Choose `boosting`, or write a query: `to_sql`."
-        )
+        raise export_error(saved.learner, ".onnx")
     graph = _Graph(TensorProto, helper)
     features = list_feature_scores(model)
     inputs = [

@@ -15,6 +15,7 @@ import numpy as np
 
 from discreet.errors import WrongUsage
 from discreet.learning.additive import AdditiveModel
+from discreet.learning.export_forms import export_error
 from discreet.learning.feature_scores import FeatureScores, list_feature_scores
 from discreet.learning.model_file import SavedPredictor
 from discreet.writing import write_atomically
@@ -32,13 +33,11 @@ def build_pmml(saved: SavedPredictor) -> str:
     """Return a model as a PMML document.
 
     Raises:
-        WrongUsage: The model is no sum of shape functions, or a value of it cannot stand in XML.
+        WrongUsage: Models of this learner have no such form, or a value of it cannot stand in XML.
     """
     model, target = saved.predictor, saved.space.target
     if not isinstance(model, AdditiveModel) or target is None:
-        raise WrongUsage(
-            f"A model by '{saved.learner}' is no sum of shape functions, which PMML could add up. Choose `boosting`, or write a query: `to_sql`."
-        )
+        raise export_error(saved.learner, ".pmml")
     features = list_feature_scores(model)
     root = ET.Element("PMML", {"xmlns": _NAMESPACE, "xmlns:data": _DATA, "version": "4.4"})
     said = ", ".join(f"{name} {value}" for name, value in saved.privacy.items())

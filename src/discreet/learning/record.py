@@ -146,7 +146,7 @@ class LearnedModel(Result):
             dialect: `duckdb`, `postgres` or `spark`.
 
         Raises:
-            WrongUsage: The model is neither a sum of shape functions nor trees, or there is no such dialect.
+            WrongUsage: Models of this learner have no such form, or there is no such dialect.
 
         >>> import discreet, pyarrow
         >>> people = pyarrow.table({"age": [30, 60] * 500, "ill": [False, True] * 500})
@@ -165,7 +165,7 @@ class LearnedModel(Result):
 
         Raises:
             MissingExtra: `discreet[onnx]` is not installed.
-            WrongUsage: The model is no sum of shape functions.
+            WrongUsage: Models of this learner have no such form.
         """
         from discreet.learning.onnx_file import write_onnx
 
@@ -178,7 +178,7 @@ class LearnedModel(Result):
             path: Where it goes, such as `model.pmml`; a file that is there is replaced.
 
         Raises:
-            WrongUsage: The model is no sum of shape functions, or a name cannot stand in XML.
+            WrongUsage: Models of this learner have no such form, or a name cannot stand in XML.
         """
         from discreet.learning.pmml_file import write_pmml
 

@@ -12,6 +12,7 @@ from discreet.domain.cell_expressions import value_literal
 from discreet.engines.render import render_sql
 from discreet.errors import WrongUsage, did_you_mean
 from discreet.learning.additive import AdditiveModel, Floats
+from discreet.learning.export_forms import export_error
 from discreet.learning.model_file import SavedPredictor
 from discreet.learning.tree_model import TreeModel
 from discreet.sql import build
@@ -39,10 +40,7 @@ def write_scoring_query(
             f"There is no dialect '{dialect}'.{near} Choose one of {', '.join(DIALECTS)}."
         )
     if not isinstance(saved.predictor, (AdditiveModel, TreeModel)):
-        raise WrongUsage(
-            f"A model by '{saved.learner}' has no query: it is neither a sum of shape functions nor a tree. "
-            "Predict with `discreet.load_model`."
-        )
+        raise export_error(saved.learner, ".sql")
     relation = build.table(*table.split("."))
     return render_sql(build_scoring_query(saved.predictor, relation, keep=keep), dialect=dialect)
 

@@ -248,7 +248,7 @@ def require_selectable(candidates: Sequence[LearnerCandidate], space: FeatureSpa
     if len(candidates) < 2:
         raise WrongUsage("There is nothing to select from. Give two candidates or more.")
     for one in candidates:
-        if not one.learner.is_additive:
+        if one.learner.model != "additive":
             raise WrongUsage(
                 f"Candidates are compared by counts of the engine, which a model by '{one.learner.name}' does not "
                 "allow: it is no sum of shape functions. Learn it alone."

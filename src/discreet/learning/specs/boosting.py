@@ -245,6 +245,6 @@ SPEC = LearnerSpec(
         ),
         OptionSpec("rate", "number", "Which share of an improvement is taken.", above=0, maximum=1),
     ),
-    is_additive=True,
+    model="additive",
     position=10,
 )

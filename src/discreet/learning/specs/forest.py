@@ -120,5 +120,6 @@ SPEC = LearnerSpec(
             "depth", "integer", "How many splits lie above a leaf at most.", minimum=1, maximum=8
         ),
     ),
+    model="trees",
     position=50,
 )

@@ -43,6 +43,6 @@ SPEC = LearnerSpec(
     tasks=("regression",),
     fit=fit_linear,
     read=read_coefficient_model,
-    is_additive=True,
+    model="additive",
     position=15,
 )

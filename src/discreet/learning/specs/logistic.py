@@ -164,6 +164,6 @@ SPEC = LearnerSpec(
             "ridge", "number", "How strongly coefficients are drawn to 0, in rows.", above=0
         ),
     ),
-    is_additive=True,
+    model="additive",
     position=20,
 )

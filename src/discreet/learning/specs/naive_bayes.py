@@ -49,6 +49,6 @@ SPEC = LearnerSpec(
     tasks=("classification",),
     fit=fit_naive_bayes,
     read=read_additive_model,
-    is_additive=True,
+    model="additive",
     position=30,
 )

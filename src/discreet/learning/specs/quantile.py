@@ -80,6 +80,6 @@ SPEC = LearnerSpec(
         ),
         OptionSpec("rounds", "integer", "How many steps are taken.", minimum=1, maximum=100),
     ),
-    is_additive=True,
+    model="additive",
     position=17,
 )

@@ -65,5 +65,6 @@ SPEC = LearnerSpec(
             maximum=DEEPEST_GROWN,
         ),
     ),
+    model="trees",
     position=40,
 )
