@@ -30,6 +30,8 @@ from discreet.learning.features import FeatureSpace
 from discreet.learning.model_file import SavedPredictor
 from discreet.learning.onnx_file import build_onnx
 from discreet.learning.pmml_file import build_pmml, name_class
+from discreet.learning.random_trees import SplitTables, draw_tree
+from discreet.learning.tree_model import LeafTree, TreeModel
 from discreet.registry import LEARNERS
 
 MODELS = [
@@ -38,6 +40,7 @@ MODELS = [
     ("smokes", "naive-bayes"),
     ("income", "boosting"),
 ]
+TREES = [("smokes", "tree"), ("ward", "forest"), ("ill", "forest")]
 
 
 def numbers_of(column, values):
@@ -61,7 +64,7 @@ def score_onnx(content, space, table):
     )
 
 
-@pytest.mark.parametrize(("target", "learner"), MODELS)
+@pytest.mark.parametrize(("target", "learner"), [*MODELS, *TREES])
 def test_onnx_predicts_what_the_model_does(target, learner, tmp_path):
     model = learn_from(target, learner)
     others = make_people(300, seed=2, beyond=True)
@@ -73,6 +76,36 @@ def test_onnx_predicts_what_the_model_does(target, learner, tmp_path):
         return
     np.testing.assert_allclose(found["probabilities"], model.predict_proba(others), rtol=1e-9)
     assert found["label"].tolist() == model.predict(others).tolist()
+
+
+def draw_forest(space, *, trees, depth, seed=5):
+    """Return a model of random trees, the first of which is a leaf alone."""
+    chance = np.random.default_rng(seed)
+    tables = SplitTables.uniform(space.features, len(space.classes))
+    drawn = [
+        draw_tree(space.features, tables, depth=depth if place else 0, chance=chance)
+        for place in range(trees)
+    ]
+    made = [
+        LeafTree(
+            tree,
+            chance.dirichlet(np.ones(len(space.classes)), len(tree.leaves)),
+            np.ones(len(tree.leaves)),
+        )
+        for tree in drawn
+    ]
+    return SavedPredictor(space, "forest", {}, TreeModel(space, tuple(made)), {})
+
+
+@pytest.mark.parametrize("trees", [1, 8])
+def test_deep_trees_of_features_of_every_kind_are_the_same_in_onnx(trees):
+    space = learn_from("ward", "naive-bayes").saved.space
+    saved = draw_forest(space, trees=trees, depth=6)
+    others = make_people(2000, seed=2, beyond=True)
+    found = score_onnx(build_onnx(saved).SerializeToString(), space, others)
+    expected = saved.predictor.predict(space.encode(others))
+    assert trees == 1 or len(np.unique(expected, axis=0)) > 300
+    np.testing.assert_allclose(found["probabilities"], expected, rtol=1e-12)
 
 
 def test_pmml_predicts_what_the_model_does(tmp_path):
@@ -131,8 +164,11 @@ def make_real_model():
     return saved, pa.table({"x": points, "y": listed[np.arange(len(points)) % 5]})
 
 
-def test_edges_of_bins_are_the_same_to_the_last_digit():
+@pytest.mark.parametrize("kind", ["boosting", "forest"])
+def test_edges_of_bins_are_the_same_to_the_last_digit(kind):
     saved, table = make_real_model()
+    if kind == "forest":
+        saved = draw_forest(saved.space, trees=9, depth=5)
     found = score_onnx(build_onnx(saved).SerializeToString(), saved.space, table)
     expected = saved.predictor.predict(saved.space.encode(table))
     np.testing.assert_allclose(found["probabilities"], expected, rtol=1e-12)

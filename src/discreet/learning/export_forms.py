@@ -6,7 +6,7 @@ from discreet.errors import WrongUsage
 from discreet.registry import LEARNERS, LearnerSpec
 
 ENDINGS = (".sql", ".onnx", ".pmml")
-_FORMS = {"additive": ENDINGS, "trees": (".sql",), "other": ()}
+_FORMS = {"additive": ENDINGS, "trees": (".sql", ".onnx"), "other": ()}
 
 
 def list_export_forms(learner: LearnerSpec) -> tuple[str, ...]:

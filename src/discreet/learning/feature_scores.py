@@ -18,6 +18,7 @@ from discreet.domain.coded_column import CodedColumn
 from discreet.domain.listed_values import ListedValues, number_of
 from discreet.engines.engine import Kind
 from discreet.learning.additive import AdditiveModel, Floats
+from discreet.learning.tree_model import TreeModel
 
 Form = Literal["steps", "points", "texts"]
 _TRIES = 64  # steps to the next number, until the smallest one of a bin is found
@@ -54,7 +55,17 @@ def list_feature_scores(model: AdditiveModel) -> list[FeatureScores]:
     ]
 
 
+def list_feature_groups(model: TreeModel) -> list[FeatureScores]:
+    """Return for each feature the number of the group that its values are in: of codes that trees do not tell apart."""
+    found: list[FeatureScores] = []
+    for column, starts in zip(model.space.features, model.list_groups(), strict=True):
+        groups = np.searchsorted(starts, np.arange(column.size), side="right") - 1
+        found.append(_score_feature(column, groups[:, None].astype(np.float64)))
+    return found
+
+
 def _score_feature(column: CodedColumn, shape: Floats) -> FeatureScores:
+    """Return as a function of values what `shape` has for each code of a column, a row each."""
     coding, missing = column.coding, shape[-1]
     if isinstance(coding, BinnedRange):
         changes = np.flatnonzero(np.any(np.diff(shape[:-1], axis=0) != 0, axis=1)) + 1

@@ -6,17 +6,21 @@ ONNX 1.10 with operators of version 15 and those of `ai.onnx.ml` of version 2, w
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet.errors import MissingExtra
-from discreet.learning.additive import AdditiveModel
+from discreet.learning.additive import AdditiveModel, Floats
 from discreet.learning.export_forms import export_error
-from discreet.learning.feature_scores import FeatureScores, list_feature_scores
+from discreet.learning.feature_scores import FeatureScores, list_feature_groups, list_feature_scores
+from discreet.learning.features import FeatureSpace
 from discreet.learning.model_file import SavedPredictor
+from discreet.learning.tree_model import TreeModel
 from discreet.writing import write_atomically
 
 if TYPE_CHECKING:
@@ -53,10 +57,15 @@ def build_onnx(saved: SavedPredictor) -> ModelProto:
     from onnx import TensorProto, helper
 
     model = saved.predictor
-    if not isinstance(model, AdditiveModel):
-        raise export_error(saved.learner, ".onnx")
     graph = _Graph(TensorProto, helper)
-    features = list_feature_scores(model)
+    if isinstance(model, AdditiveModel):
+        features = list_feature_scores(model)
+        result = graph.add_scores(model, features)
+    elif isinstance(model, TreeModel):
+        features = list_feature_groups(model)
+        result = graph.add_trees(model, features)
+    else:
+        raise export_error(saved.learner, ".onnx")
     inputs = [
         helper.make_tensor_value_info(
             one.name,
@@ -65,10 +74,11 @@ def build_onnx(saved: SavedPredictor) -> ModelProto:
         )
         for one in features
     ]
-    parts = [graph.add_feature(one, f"{place}") for place, one in enumerate(features)]
-    start = graph.add_constant("intercept", model.intercept[None, :])
-    scores = graph.add("Sum", [start, *parts], "scores")
-    outputs = graph.finish(model, scores, [one.name for one in features])
+    names = [one.name for one in features]
+    if isinstance(model, AdditiveModel) and model.link == "identity":
+        outputs = [graph.finish_number(model, result, names)]
+    else:
+        outputs = graph.finish_classes(model.space, result, names)
     built = helper.make_model(
         helper.make_graph(
             graph.nodes, "discreet_model", inputs, outputs, initializer=graph.constants
@@ -159,18 +169,59 @@ class _Graph:
         flat = self.add("Reshape", [code, self.add_constant(f"flat_{tag}", [-1])], f"row_{tag}")
         return self.add("Gather", [table, flat], f"part_{tag}", axis=0)
 
-    def finish(self, model: AdditiveModel, scores: str, features: Sequence[str]) -> list[Any]:
-        """Add predictions, and return the outputs; their names are no features'."""
+    def add_scores(self, model: AdditiveModel, features: Sequence[FeatureScores]) -> str:
+        """Add chances of classes, or the number before it is clamped."""
+        parts = [self.add_feature(one, f"{place}") for place, one in enumerate(features)]
+        start = self.add_constant("intercept", model.intercept[None, :])
+        scores = self.add("Sum", [start, *parts], "scores")
         if model.link == "identity":
-            return [self._clip_number(model, scores, _free_name("prediction", features))]
-        if model.link == "logistic":
-            second = self.add("Sigmoid", [scores], "second")
-            first = self.add("Sub", [self.add_constant("one", [[1.0]]), second], "first")
-            chances = self.add("Concat", [first, second], "chances", axis=1)
-        else:
-            chances = self.add("Softmax", [scores], "chances", axis=1)
+            return scores
+        if model.link == "softmax":
+            return self.add("Softmax", [scores], "chances", axis=1)
+        second = self.add("Sigmoid", [scores], "second")
+        first = self.add("Sub", [self.add_constant("one", [[1.0]]), second], "first")
+        return self.add("Concat", [first, second], "chances", axis=1)
+
+    def add_trees(self, model: TreeModel, features: Sequence[FeatureScores]) -> str:
+        """Add chances of classes: all trees are walked at once, a level at a time.
+
+        The nodes of all trees have numbers, and a row is at one node of each tree. A table has, from each node's
+        own place on, the next node for each group of codes. A leaf leads to itself: it looks at a last column of zeros.
+        """
+        walk = _TreeWalk.of_model(model)
+        parts = [self.add_feature(one, f"{place}") for place, one in enumerate(features)]
+        real = self.add("Concat", parts, "real_groups", axis=1)
+        groups = self.add("Cast", [real], "feature_groups", to=self._types.INT64)
+        one = self.add("Cast", [parts[0]], "one_group", to=self._types.INT64)
+        zero = self.add("Sub", [one, one], "zero")
+        groups = self.add("Concat", [groups, zero], "groups", axis=1)
+        at = self.add("Add", [zero, self.add_constant("roots", walk.roots[None, :])], "start")
+        columns, places, following = (
+            self.add_constant(name, values)
+            for name, values in (
+                ("columns", walk.columns),
+                ("places", walk.places),
+                ("following", walk.following),
+            )
+        )
+        for level in range(walk.depth):
+            column = self.add("Gather", [columns, at], f"column_{level}")
+            group = self.add("GatherElements", [groups, column], f"group_{level}", axis=1)
+            place = self.add("Gather", [places, at], f"place_{level}")
+            entry = self.add("Add", [place, group], f"entry_{level}")
+            at = self.add("Gather", [following, entry], f"node_{level}")
+        found = self.add("Gather", [self.add_constant("leaves", walk.chances), at], "found")
+        total = self.add("ReduceSum", [found, self.add_constant("trees", [1])], "total", keepdims=0)
+        last = self.add_constant("classes_axis", [1])
+        whole = self.add("ReduceSum", [total, last], "whole", keepdims=1)
+        return self.add("Div", [total, whole], "chances")
+
+    def finish_classes(
+        self, space: FeatureSpace, chances: str, features: Sequence[str]
+    ) -> list[Any]:
+        """Add the class whose chance is largest, and return the outputs; their names are no features'."""
         place = self.add("ArgMax", [chances], "place", axis=1, keepdims=0)
-        classes = np.array(_plain_classes(model))
+        classes = np.array(_plain_classes(space))
         listed = self.add_constant("classes", classes)
         label, chance = (_free_name(one, features) for one in ("label", "probabilities"))
         self.nodes.append(self._helper.make_node("Gather", [listed, place], [label], axis=0))
@@ -181,18 +232,68 @@ class _Graph:
             self._helper.make_tensor_value_info(chance, self._types.DOUBLE, [_ROWS, len(classes)]),
         ]
 
-    def _clip_number(self, model: AdditiveModel, scores: str, name: str) -> Any:
+    def finish_number(self, model: AdditiveModel, number: str, features: Sequence[str]) -> Any:
+        """Add the number between its bounds, and return the output; its name is no feature's."""
         low, high = model.bounds or (-np.inf, np.inf)
         ends = [self.add_constant("low", low), self.add_constant("high", high)]
-        self.nodes.append(self._helper.make_node("Clip", [scores, *ends], [name]))
+        name = _free_name("prediction", features)
+        self.nodes.append(self._helper.make_node("Clip", [number, *ends], [name]))
         return self._helper.make_tensor_value_info(name, self._types.DOUBLE, [_ROWS, 1])
 
 
-def _plain_classes(model: AdditiveModel) -> list[Any]:
+@dataclass(frozen=True)
+class _TreeWalk:
+    """The nodes of all trees as tables.
+
+    Attributes:
+        roots: The root of each tree.
+        columns: The feature that each node looks at; one after the last for leaves.
+        places: Where each node's part of `following` begins.
+        following: The next node for each group of codes.
+        chances: The chance of each class at each node, 0 for those that are no leaves.
+        depth: How many splits lie above the deepest leaf.
+    """
+
+    roots: NDArray[np.int64]
+    columns: NDArray[np.int64]
+    places: NDArray[np.int64]
+    following: NDArray[np.int64]
+    chances: Floats
+    depth: int
+
+    @staticmethod
+    def of_model(model: TreeModel) -> _TreeWalk:
+        """Return the tables of a model."""
+        groups, sizes = model.list_groups(), [len(one.tree.splits) for one in model.trees]
+        firsts = np.cumsum([0, *sizes])
+        columns: list[int] = []
+        parts: list[NDArray[np.integer[Any]]] = []
+        chances = np.zeros((sum(sizes), len(model.space.classes)))
+        for first, one in zip(firsts.tolist(), model.trees, strict=False):
+            chances[first + np.array(one.tree.leaves)] = one.chances
+            for node, split in enumerate(one.tree.splits):
+                if split is None:
+                    columns.append(len(groups))
+                    parts.append(np.array([first + node]))
+                    continue
+                columns.append(split.column)
+                starts = groups[split.column]
+                parts.append(first + split.spread(int(starts[-1]) + 1)[starts])
+        return _TreeWalk(
+            firsts[:-1],
+            np.array(columns),
+            np.cumsum([0, *(len(one) for one in parts[:-1])]),
+            np.concatenate(parts).astype(np.int64),
+            chances,
+            max(one.tree.depth for one in model.trees),
+        )
+
+
+def _plain_classes(space: FeatureSpace) -> list[Any]:
     """Return the classes as ONNX has them: dates and times as text."""
     return [
         one if isinstance(one, (bool, int, float, str)) else one.isoformat()
-        for one in model.space.classes
+        for one in space.classes
     ]
 
 

@@ -58,6 +58,15 @@ class TreeModel:
             total += one.chances[one.tree.find_leaves(codes)]
         return total / total.sum(axis=1, keepdims=True)
 
+    def list_groups(self) -> list[NDArray[np.intp]]:
+        """Return for each feature the first code of each group of codes that all splits send the same way."""
+        found: list[set[int]] = [{0} for _ in self.space.features]
+        for one in self.trees:
+            for split in one.tree.splits:
+                if split is not None:
+                    found[split.column].update(split.starts)
+        return [np.array(sorted(starts)) for starts in found]
+
     def to_content(self) -> dict[str, Any]:
         """Return the model in plain values."""
         return {
