@@ -6,7 +6,6 @@ from discreet.errors import WrongUsage
 from discreet.registry import LEARNERS, LearnerSpec
 
 ENDINGS = (".sql", ".onnx", ".pmml")
-_FORMS = {"additive": ENDINGS, "trees": (".sql", ".onnx"), "other": ()}
 
 
 def list_export_forms(learner: LearnerSpec) -> tuple[str, ...]:
@@ -15,14 +14,14 @@ def list_export_forms(learner: LearnerSpec) -> tuple[str, ...]:
     >>> list_export_forms(LEARNERS.get("boosting")), list_export_forms(LEARNERS.get("pca"))
     (('.sql', '.onnx', '.pmml'), ())
     """
-    return _FORMS[learner.model]
+    return () if learner.model == "other" else ENDINGS
 
 
 def require_export_form(learner: LearnerSpec, ending: str) -> None:
     """Refuse a form that models of a learner do not have.
 
     Raises:
-        WrongUsage: There is none; the message names those that there are.
+        WrongUsage: There is none.
     """
     if ending not in list_export_forms(learner):
         raise export_error(learner.name, ending)
@@ -30,12 +29,8 @@ def require_export_form(learner: LearnerSpec, ending: str) -> None:
 
 def export_error(learner: str, ending: str) -> WrongUsage:
     """Return the error of a form that models of a learner do not have."""
-    found = list_export_forms(LEARNERS.get(learner))
-    if not found:
-        return WrongUsage(
-            f"A model by '{learner}' has no form {ending}, nor any but its own file. Leave the export out, and "
-            "predict with `discreet.load_model`."
-        )
+    others = [one.name for one in LEARNERS.all() if ending in list_export_forms(one)]
     return WrongUsage(
-        f"A model by '{learner}' has no form {ending}; it has {', '.join(found)}. Choose one of these."
+        f"A model by '{learner}' has no form {ending}: its only form is the model file, with which "
+        f"`discreet.load_model` predicts. Leave the export out, or choose another learner: {', '.join(others)}."
     )

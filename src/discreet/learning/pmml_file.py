@@ -1,23 +1,28 @@
-"""A model as PMML 4.4: a regression on derived fields, each of which is what a feature adds to a score.
+"""A model as PMML 4.4: a regression on derived fields, or trees on them.
 
-Every evaluator knows the elements that are used: Discretize, MapValues, RegressionModel.
+A derived field is what a feature adds to a score, or the number of the group that its value is in. Every evaluator
+knows the elements that are used: Discretize, MapValues, RegressionModel, TreeModel, MiningModel.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from importlib.metadata import version
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree as ET
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet.errors import WrongUsage
-from discreet.learning.additive import AdditiveModel
+from discreet.learning.additive import AdditiveModel, Floats
 from discreet.learning.export_forms import export_error
-from discreet.learning.feature_scores import FeatureScores, list_feature_scores
+from discreet.learning.feature_scores import FeatureScores, list_feature_groups, list_feature_scores
+from discreet.learning.features import FeatureSpace
 from discreet.learning.model_file import SavedPredictor
+from discreet.learning.tree_model import LeafTree, TreeModel
 from discreet.writing import write_atomically
 
 _NAMESPACE = "http://www.dmg.org/PMML-4_4"
@@ -35,20 +40,19 @@ def build_pmml(saved: SavedPredictor) -> str:
     Raises:
         WrongUsage: Models of this learner have no such form, or a value of it cannot stand in XML.
     """
-    model, target = saved.predictor, saved.space.target
-    if not isinstance(model, AdditiveModel) or target is None:
-        raise export_error(saved.learner, ".pmml")
-    features = list_feature_scores(model)
+    model, space = saved.predictor, saved.space
     root = ET.Element("PMML", {"xmlns": _NAMESPACE, "xmlns:data": _DATA, "version": "4.4"})
     said = ", ".join(f"{name} {value}" for name, value in saved.privacy.items())
     header = ET.SubElement(root, "Header", {"description": f"{saved.learner}; {said}"})
     ET.SubElement(header, "Application", {"name": "discreet", "version": version("discreet")})
-    _add_dictionary(root, model, features, target.name)
-    transformations = ET.SubElement(root, "TransformationDictionary")
-    for one in features:
-        for score in range(len(model.intercept)):
-            _add_part(transformations, one, score)
-    _add_regression(root, model, features, target.name)
+    if isinstance(model, AdditiveModel):
+        _add_fields(root, space, list_feature_scores(model), scores=len(model.intercept))
+        _add_regression(root, model)
+    elif isinstance(model, TreeModel):
+        _add_fields(root, space, list_feature_groups(model), scores=1)
+        _add_trees(root, model)
+    else:
+        raise export_error(saved.learner, ".pmml")
     ET.indent(root)
     text = ET.tostring(root, encoding="unicode", xml_declaration=True)
     try:
@@ -60,9 +64,21 @@ def build_pmml(saved: SavedPredictor) -> str:
     return text + "\n"
 
 
-def _add_dictionary(
-    root: ET.Element, model: AdditiveModel, features: Sequence[FeatureScores], target: str
+def _add_fields(
+    root: ET.Element, space: FeatureSpace, features: Sequence[FeatureScores], *, scores: int
 ) -> None:
+    """Add the features, the target, and what is derived of each feature."""
+    _add_dictionary(root, space, features)
+    transformations = ET.SubElement(root, "TransformationDictionary")
+    for one in features:
+        for score in range(scores):
+            _add_part(transformations, one, score)
+
+
+def _add_dictionary(
+    root: ET.Element, space: FeatureSpace, features: Sequence[FeatureScores]
+) -> None:
+    target = _name_target(space)
     dictionary = ET.SubElement(root, "DataDictionary")
     for one in features:
         is_text = one.form == "texts"
@@ -71,13 +87,13 @@ def _add_dictionary(
             "dataType": "string" if is_text else "double",
         }
         ET.SubElement(dictionary, "DataField", {"name": one.name, **kinds})
-    if model.link == "identity":
+    if space.task == "regression":
         kinds = {"optype": "continuous", "dataType": "double"}
         ET.SubElement(dictionary, "DataField", {"name": target, **kinds})
         return
     kinds = {"optype": "categorical", "dataType": "string"}
     field = ET.SubElement(dictionary, "DataField", {"name": target, **kinds})
-    for one in model.space.classes:
+    for one in space.classes:
         ET.SubElement(field, "Value", {"value": name_class(one)})
 
 
@@ -88,6 +104,10 @@ def name_class(value: object) -> str:
     ('true', '3', 'yes')
     """
     return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _name_target(space: FeatureSpace) -> str:
+    return "" if space.target is None else space.target.name
 
 
 def _name_part(name: str, score: int) -> str:
@@ -137,39 +157,42 @@ def _list_intervals(one: FeatureScores) -> list[dict[str, str]]:
     return [first, *inner, {"closure": "closedOpen", "leftMargin": numbers[-1]}]
 
 
-def _add_regression(
-    root: ET.Element, model: AdditiveModel, features: Sequence[FeatureScores], target: str
-) -> None:
+def _add_regression(root: ET.Element, model: AdditiveModel) -> None:
     is_number = model.link == "identity"
     kind = {"functionName": "regression" if is_number else "classification"}
     if not is_number:
         kind["normalizationMethod"] = "softmax"
     regression = ET.SubElement(root, "RegressionModel", {"modelName": "discreet", **kind})
-    schema = ET.SubElement(regression, "MiningSchema")
-    for one in features:
-        ET.SubElement(schema, "MiningField", {"name": one.name, "invalidValueTreatment": "asIs"})
-    ET.SubElement(schema, "MiningField", {"name": target, "usageType": "target"})
-    output = ET.SubElement(regression, "Output")
-    predicted = {"name": f"predicted_{target}", "feature": "predictedValue"}
-    kinds = {"optype": "continuous", "dataType": "double"}
-    if not is_number:
-        kinds = {"optype": "categorical", "dataType": "string"}
-    ET.SubElement(output, "OutputField", predicted | kinds)
-    if not is_number:
-        for one in model.space.classes:
-            said = {"name": f"probability_{name_class(one)}", "feature": "probability"}
-            kinds = {"optype": "continuous", "dataType": "double", "value": name_class(one)}
-            ET.SubElement(output, "OutputField", said | kinds)
-    elif model.bounds is not None:
+    _add_schema(regression, model.space)
+    _add_output(regression, model.space)
+    if model.bounds is not None:
         low, high = (repr(float(end)) for end in model.bounds)
         targets = ET.SubElement(regression, "Targets")
-        ET.SubElement(targets, "Target", {"field": target, "min": low, "max": high})
-    _add_tables(regression, model, features)
+        target = {"field": _name_target(model.space), "min": low, "max": high}
+        ET.SubElement(targets, "Target", target)
+    _add_tables(regression, model)
 
 
-def _add_tables(
-    regression: ET.Element, model: AdditiveModel, features: Sequence[FeatureScores]
-) -> None:
+def _add_schema(parent: ET.Element, space: FeatureSpace) -> None:
+    schema = ET.SubElement(parent, "MiningSchema")
+    for one in space.features:
+        ET.SubElement(schema, "MiningField", {"name": one.name, "invalidValueTreatment": "asIs"})
+    ET.SubElement(schema, "MiningField", {"name": _name_target(space), "usageType": "target"})
+
+
+def _add_output(parent: ET.Element, space: FeatureSpace) -> None:
+    output = ET.SubElement(parent, "Output")
+    predicted = {"name": f"predicted_{_name_target(space)}", "feature": "predictedValue"}
+    number = {"optype": "continuous", "dataType": "double"}
+    is_number = space.task == "regression"
+    kinds = number if is_number else {"optype": "categorical", "dataType": "string"}
+    ET.SubElement(output, "OutputField", predicted | kinds)
+    for one in space.classes:
+        said = {"name": f"probability_{name_class(one)}", "feature": "probability"}
+        ET.SubElement(output, "OutputField", said | number | {"value": name_class(one)})
+
+
+def _add_tables(regression: ET.Element, model: AdditiveModel) -> None:
     """Add a table for each score; of two classes, the first one has a score of 0."""
     if model.link == "logistic":
         first = {"intercept": "0.0", "targetCategory": name_class(model.space.classes[0])}
@@ -180,9 +203,80 @@ def _add_tables(
             place = 1 if model.link == "logistic" else score
             said["targetCategory"] = name_class(model.space.classes[place])
         table = ET.SubElement(regression, "RegressionTable", said)
-        for one in features:
+        for one in model.space.features:
             ET.SubElement(
                 table,
                 "NumericPredictor",
                 {"name": _name_part(one.name, score), "coefficient": "1.0"},
             )
+
+
+def _add_trees(root: ET.Element, model: TreeModel) -> None:
+    """Add a tree, or several whose chances are averaged."""
+    groups = model.list_groups()
+    kind = {"functionName": "classification"}
+    if len(model.trees) == 1:
+        only = _add_tree(root, model, model.trees[0], groups)
+        only.set("modelName", "discreet")
+        return
+    forest = ET.SubElement(root, "MiningModel", {"modelName": "discreet", **kind})
+    _add_schema(forest, model.space)
+    _add_output(forest, model.space)
+    segments = ET.SubElement(forest, "Segmentation", {"multipleModelMethod": "average"})
+    for place, one in enumerate(model.trees):
+        segment = ET.SubElement(segments, "Segment", {"id": str(place + 1)})
+        ET.SubElement(segment, "True")
+        _add_tree(segment, model, one, groups)
+
+
+def _add_tree(
+    parent: ET.Element, model: TreeModel, one: LeafTree, groups: Sequence[NDArray[np.intp]]
+) -> ET.Element:
+    """Add a tree; the conditions of nodes are on numbers of groups of codes."""
+    kind = {"functionName": "classification", "splitCharacteristic": "multiSplit"}
+    added = ET.SubElement(parent, "TreeModel", kind)
+    _add_schema(added, model.space)
+    if len(model.trees) == 1:
+        _add_output(added, model.space)
+    nodes = {0: ET.SubElement(added, "Node", {"id": "0"})}
+    ET.SubElement(nodes[0], "True")
+    leaves = iter(one.chances)
+    for node, split in enumerate(one.tree.splits):  # no child precedes its parent
+        if split is None:
+            _add_chances(nodes[node], model.space, next(leaves))
+            continue
+        starts = groups[split.column]
+        field = _name_part(model.space.features[split.column].name, 0)
+        following = split.spread(int(starts[-1]) + 1)[starts]
+        for child, condition in _list_conditions(following, field):
+            nodes[child] = ET.SubElement(nodes[node], "Node", {"id": str(child)})
+            nodes[child].append(condition)
+    return added
+
+
+def _list_conditions(
+    following: NDArray[np.integer[Any]], field: str
+) -> Iterator[tuple[int, ET.Element]]:
+    """Return the children of a node, each with the condition under which it is the first that a row fits."""
+    *children, last = dict.fromkeys(following.tolist())
+    before = 0
+    for child in children:
+        groups = np.flatnonzero(following == child)
+        before += len(groups)
+        if groups[-1] < before:  # all groups before are those of earlier children
+            limit = {"field": field, "operator": "lessThan", "value": str(before)}
+            yield child, ET.Element("SimplePredicate", limit)
+            continue
+        listed = ET.Element("SimpleSetPredicate", {"field": field, "booleanOperator": "isIn"})
+        array = ET.SubElement(listed, "Array", {"n": str(len(groups)), "type": "real"})
+        array.text = " ".join(str(float(group)) for group in groups)
+        yield child, listed
+    yield last, ET.Element("True")
+
+
+def _add_chances(leaf: ET.Element, space: FeatureSpace, chances: Floats) -> None:
+    """Add the chances of a leaf; counts are in proportion to them, for programs that read counts alone."""
+    leaf.set("score", name_class(space.classes[int(chances.argmax())]))
+    for value, chance in zip(space.classes, chances.tolist(), strict=True):
+        said = {"recordCount": repr(chance), "probability": repr(chance)}
+        ET.SubElement(leaf, "ScoreDistribution", {"value": name_class(value), **said})
