@@ -121,7 +121,7 @@ class LearnedModel(Result):
 
         >>> import discreet, pyarrow
         >>> people = pyarrow.table({"smokes": [True, False] * 500, "ill": [True, False] * 500})
-        >>> model = discreet.learn(people, target="ill", learner="tree")
+        >>> model = discreet.learn(people, target="ill", quasi=["smokes"], learner="tree")
         >>> model.explain().startswith("smokes = ")
         True
         """
