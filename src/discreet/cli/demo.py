@@ -69,27 +69,27 @@ DEMO_STEPS = (
         "What is in these tables?",
         "A draft policy: the role of each column, and the reason for each guess.",
         ("init", "{folder}/patients.csv", "{folder}/visits.csv"),
-        lines=8,
+        lines=5,
         begins="columns:",
     ),
     DemoStep(
         "How identifiable are the people?",
         "Names are not needed: birth date, sex and postcode are enough.",
         (*_ASSESS, "--report", "{folder}/report.html"),
-        lines=11,
+        lines=9,
     ),
     DemoStep(
         "Would this pass our gate?",
         "No. The exit code stops a pipeline before such a table is published.",
         ("check", "{folder}/patients.csv", "--policy", "{folder}/policy.yaml"),
-        lines=3,
+        lines=2,
         exit_code=3,
     ),
     DemoStep(
         "What does an outsider with a voter list know?",
         "One person in the list with the same values is a name for a diagnosis.",
         _linkage_arguments("patients.csv"),
-        lines=3,
+        lines=2,
     ),
     DemoStep(
         "Is it enough to remove what names people?",
@@ -127,7 +127,7 @@ DEMO_STEPS = (
         "What would an answer cost, and how exact would it be?",
         "Shown before anything is spent; no patient's row is read for it.",
         _ask_arguments(_BY_SEX, verb="explain"),
-        lines=7,
+        lines=6,
     ),
     DemoStep(
         "What may an analyst ask who must not see a row?",
@@ -165,6 +165,17 @@ DEMO_STEPS = (
         lines=2,
         begins="Spent",
     ),
+    DemoStep(
+        "And a model that anybody may have?",
+        "It follows from noisy counts alone; its card shows what each value adds.",
+        (
+            *("learn", "{folder}/patients.csv", "--policy", "{folder}/synthetic.yaml"),
+            *("--target", "insurance", "--features", "birth_date,sex,occupation,salary"),
+            *("--epsilon", "0.5", "--ledger", "{folder}/ledger.sqlite"),
+            *(*_output_arguments("insurance.json"), "--report", "{folder}/insurance.html"),
+        ),
+        lines=2,
+    ),
 )
 LEDGER = "ledger.sqlite"
 REGISTRY = "discreet-releases"
@@ -179,6 +190,7 @@ RESULTS = (
         f"{LEDGER}.key",
     ),
     *("synthetic.csv", "synthetic.csv.release.json", "synthetic.html", "model.json"),
+    *("insurance.json", "insurance.html"),
     REGISTRY,
 )
 # What a chapter asks for and does not get.
