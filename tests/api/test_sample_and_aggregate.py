@@ -222,3 +222,22 @@ def test_a_callable_whose_state_is_unknown_is_new_each_time():
 
     one = Estimator()
     assert describe_callable(one) != describe_callable(one)
+
+
+@pytest.mark.parametrize("correct_bias", [False, True])
+def test_no_cell_makes_the_whole_fail(correct_bias):
+    # A double has no place for the last digit: a failure would say that some cell is so large.
+    rows = pa.table({"age": [*range(60), 2**53 + 1]})
+    found = discreet.sample_and_aggregate(
+        rows, np.median, range=(0, 100), **EXACT, correct_bias=correct_bias
+    )
+    assert 0 <= found.estimate <= 100
+
+
+def test_a_block_that_has_no_such_form_counts_as_the_middle(monkeypatch):
+    def refuse(block, form):
+        raise pa.ArrowInvalid("a cell")
+
+    monkeypatch.setattr("discreet.api.sample_and_aggregate._form_block", refuse)
+    found = discreet.sample_and_aggregate(PEOPLE, np.median, range=(0, 100), **EXACT)
+    assert found.estimate == pytest.approx(50, abs=1)

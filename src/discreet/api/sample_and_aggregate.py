@@ -174,13 +174,16 @@ class _BlockCall:
         """Return the estimator of blocks of rows of a table, by their places."""
 
         def estimate(first: Any, second: Any) -> Any:
-            whole = _form_block(table.take(np.concatenate([first, second])), self._form)
-            if not self._corrects:
-                return self._run(whole)
-            if not first.size or not second.size:
+            if self._corrects and not (first.size and second.size):
                 return None
-            halves = [_form_block(table.take(half), self._form) for half in (first, second)]
-            return self._run((whole, *halves))
+            places = [np.concatenate([first, second])]
+            if self._corrects:
+                places += [first, second]
+            try:
+                blocks = [_form_block(table.take(one), self._form) for one in places]
+            except Exception:  # noqa: BLE001 -- a failure of the whole would say what a cell of one block holds
+                return None
+            return self._run(tuple(blocks) if self._corrects else blocks[0])
 
         return estimate
 
@@ -216,7 +219,7 @@ def _form_block(block: Any, form: BlockForm) -> Any:
     if form == "arrow":
         return block
     cells = [
-        column.combine_chunks().cast("float64").to_numpy(zero_copy_only=False)
+        column.combine_chunks().cast("float64", safe=False).to_numpy(zero_copy_only=False)
         for column in block.columns
     ]
     return cells[0] if len(cells) == 1 else np.column_stack(cells)
