@@ -25,7 +25,7 @@ from discreet.learning.isolated_call import call_isolated
 from discreet.policy.answer_model import BudgetPolicy
 from discreet.policy.model import Policy, TablePolicy
 
-PEOPLE = pa.table({"age": [20.0, 40.0, 60.0] * 100, "word": ["ann", "bob", "cem"] * 100})
+PEOPLE = pa.table({"age": [20.0, 40.0, 60.0] * 100, "word": ["rain", "snow", "sun"] * 100})
 RICH = Policy({"data": TablePolicy("data", (), budget=BudgetPolicy(Decimal(10**6)))})
 EXACT = {"policy": RICH, "epsilon": 10**6, "blocks": 3, "columns": ["age"], "block_form": "numpy"}
 POLICY = """

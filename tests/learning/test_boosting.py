@@ -179,11 +179,24 @@ def test_a_forged_model_is_refused(tmp_path):
 
     model = learn(make_people(100), target="ill", leave_out=["cost"], **DECLARED)
     sound = json.loads(model.saved.to_bytes())
+    features = sound["space"]["features"]
+    far = [{**one, "bounds": [2**63, 2**64]} if "bounds" in one else one for one in features]
     for damage in (
         {"learner": "none"},
         {"model": {**sound["model"], "shapes": []}},
         {"model": {**sound["model"], "intercept": ["x"]}},
         {"space": {**sound["space"], "task": "magic"}},
+        {"space": {**sound["space"], "target": None}},
+        {"space": {**sound["space"], "features": far}},
+        {"model": {**sound["model"], "link": "identity"}},
+        {"model": {**sound["model"], "bounds": [float("nan"), 1]}},
+        {"privacy": {}},
+        {"privacy": {**sound["privacy"], "epsilon": "1e400"}},
+        {"privacy": {**sound["privacy"], "epsilon": "none"}},
+        {"privacy": {**sound["privacy"], "epsilon": "-1"}},
+        {"privacy": {**sound["privacy"], "delta": "2"}},
+        {"privacy": {**sound["privacy"], "rows_per_unit": "x"}},
+        {"privacy": {**sound["privacy"], "unit": {"a": 1}}},
     ):
         (tmp_path / "model.json").write_text(json.dumps({**sound, **damage}))
         with pytest.raises(UnreadableSource):

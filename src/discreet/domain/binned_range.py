@@ -299,6 +299,8 @@ class BinnedRange:
         has_gap = any(a.high != b.low for a, b in pairwise(parts))
         if unit not in _UNITS[kind] or not parts or not is_whole or has_gap or found.size > 2**20:
             raise ValueError("its bins are not those of a range")
+        if not low <= high or (unit == "whole" and not -(2**63) <= low <= high < 2**63):
+            raise ValueError("its bounds are not those of numbers")
         return found
 
 

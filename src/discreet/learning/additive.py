@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -77,9 +78,11 @@ def read_additive_model(space: FeatureSpace, content: Mapping[str, Any]) -> Addi
     shapes = _read_shapes(space, content["shapes"], len(intercept))
     errors = content["errors"]
     bounds = content["bounds"]
-    is_two = content["link"] == "softmax" or len(intercept) == 1
-    if not np.isfinite(intercept).all() or intercept.ndim != 1 or not is_two:
+    if not np.isfinite(intercept).all() or intercept.ndim != 1:
         raise ValueError("the intercept is malformed")
+    _require_link(space, content["link"], len(intercept))
+    if bounds is not None and not -math.inf < float(bounds[0]) <= float(bounds[1]) < math.inf:
+        raise ValueError("the bounds are malformed")
     return AdditiveModel(
         space,
         content["link"],
@@ -88,6 +91,17 @@ def read_additive_model(space: FeatureSpace, content: Mapping[str, Any]) -> Addi
         None if errors is None else _read_shapes(space, errors, len(intercept)),
         None if bounds is None else (float(bounds[0]), float(bounds[1])),
     )
+
+
+def _require_link(space: FeatureSpace, link: Link, scores: int) -> None:
+    """Refuse so many scores under a link that does not make predictions of the target of them."""
+    fitting = {
+        "identity": space.task == "regression" and scores == 1,
+        "logistic": len(space.classes) == 2 and scores == 1,
+        "softmax": len(space.classes) == scores,
+    }
+    if space.target is None or not fitting[link]:
+        raise ValueError("the scores do not fit the target")
 
 
 def _read_shapes(space: FeatureSpace, content: Any, scores: int) -> tuple[Floats, ...]:

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from discreet.errors import SourceNotFound, UnreadableSource, WrongUsage
+from discreet.dp.accounting.exact import to_fraction
+from discreet.errors import InvalidBudget, SourceNotFound, UnreadableSource, WrongUsage
 from discreet.learning.features import FeatureSpace
 from discreet.registry import LEARNERS
 
@@ -73,7 +74,8 @@ class SavedPredictor:
             space = FeatureSpace.from_content(found["space"])
             predictor = learner.read(space, found["model"])
             options = dict(found["options"])
-        except _MALFORMED:
+            _require_promise(found["privacy"])
+        except (*_MALFORMED, InvalidBudget):
             raise _damaged_error(name, "its features or its model are malformed") from None
         return SavedPredictor(space, learner.name, options, predictor, found["privacy"])
 
@@ -108,6 +110,15 @@ def _read_json(content: bytes, name: str) -> dict[str, Any]:
             f"{name} is no learned model. Name the file that `discreet learn -o` wrote."
         )
     return found
+
+
+def _require_promise(privacy: Mapping[str, Any]) -> None:
+    """Raise `ValueError` or alike for what is no promise of privacy."""
+    epsilon, delta = (float(to_fraction(privacy[name])) for name in ("epsilon", "delta"))
+    if not (epsilon > 0 and 0 <= delta < 1 and int(privacy["rows_per_unit"]) >= 1):
+        raise ValueError("it promises nothing")
+    if not all(isinstance(privacy[name], str) for name in ("unit", "table")):
+        raise ValueError("whose rows it is about is no text")
 
 
 def _damaged_error(name: str, what: str) -> UnreadableSource:
