@@ -14,6 +14,7 @@ from tests.learning.counts import ArrayCounts, make_space
 from discreet.api.learn import learn, load_model
 from discreet.dp.spending import ZcdpSpending
 from discreet.learning.coefficients import CoefficientModel, read_coefficient_model
+from discreet.learning.specs.huber import fit_huber
 from discreet.learning.specs.linear import fit_linear
 from discreet.learning.training import Training
 
@@ -156,3 +157,26 @@ def test_coefficients_are_in_the_file(tmp_path):
     content["coefficients"][0]["estimate"] = float("nan")
     with pytest.raises(ValueError, match="no number"):
         read_coefficient_model(predictor.space, content)
+
+
+class _ManyRows(ArrayCounts):
+    """Each row stands for as many as make sums exceed 64 bits, where a unit may have several."""
+
+    one = sensitivity = 2**15
+    rows_each = 300_000
+
+    def count(self, columns, maps):
+        return [one * self.rows_each * self.one for one in super().count(columns, maps)]
+
+    def count_scored(self, weights, cuts, columns, maps=None):
+        found = super().count_scored(weights, cuts, columns, maps)
+        return [one * self.rows_each * self.one for one in found]
+
+
+@pytest.mark.parametrize("fit", [fit_linear, fit_huber])
+def test_sums_of_many_rows_are_exact(fit):
+    space = make_space([4, 8, 9], task="regression", ordered=(0, 1, 2))
+    counts = _ManyRows(np.tile([[1, 6, 7], [2, 6, 7]], (500, 1)), space.sizes)
+    spending = ZcdpSpending(Fraction(1, 2), sensitivity=counts.one, one=counts.one)
+    training = Training(counts, space, spending, Fraction(1), np.random.default_rng(1))
+    assert fit(training).predict(np.array([[1, 6]])) == pytest.approx(7, abs=0.01)

@@ -20,7 +20,7 @@ from discreet.learning.coefficients import FittedScore
 from discreet.learning.design import UNIT, Design, make_design
 from discreet.learning.least_squares import FlooredProducts, floor_products, solve_least_squares
 from discreet.learning.merged_bins import measure_features
-from discreet.learning.moments import measure_moments, scale_target
+from discreet.learning.moments import measure_moments, scale_target, widen_counts
 from discreet.learning.training import Counts, Training
 
 Floats = NDArray[np.float64]
@@ -188,7 +188,7 @@ class _Search:
         """Return sums of slopes for each coefficient and the intercept, and counts of buckets, times `UNIT²`."""
         features = [(place,) for place in range(self.training.target_place)]
         slopes = np.round(np.clip(loss.slopes, -1, 1) * UNIT).astype(np.int64)
-        counted = self._count(intercept, coefficients, loss.cuts, features)
+        counted = widen_counts(self._count(intercept, coefficients, loss.cuts, features))
         sums = [
             column.matrix.T @ (slopes @ counts)
             for column, counts in zip(self.design.columns, counted, strict=True)

@@ -58,7 +58,7 @@ def measure_moments(training: Training, design: Design, price: Fraction) -> Mome
     pairs = list(itertools.combinations(range(len(columns)), 2))
     scales = [place for place, one in enumerate(columns) if one.is_scale]
     parts = [
-        np.array([exact.rows * UNIT**2, exact.target_squares]),
+        np.array([exact.rows * UNIT**2, exact.target_squares], exact.products.dtype),
         *(exact.products[spans[a], spans[b]].ravel() for a, b in pairs),
         *(np.diag(exact.products[span, span]) for span in spans),
         *(exact.sums[spans[place].start : spans[place].start + 1] * UNIT for place in scales),
@@ -135,9 +135,10 @@ def _sum_exactly(training: Training, design: Design) -> _ExactMoments:
     by_target = training.counts.count(
         [(one, place) for one in range(place)], [*levels, np.arange(size)]
     )
-    products = np.zeros((design.size, design.size), np.int64)
-    target_products = np.zeros(design.size, np.int64)
-    sums = np.zeros(design.size, np.int64)
+    counted, by_target = widen_counts(counted), widen_counts(by_target)
+    kind = by_target[0].dtype
+    products = np.zeros((design.size, design.size), kind)
+    target_products, sums = np.zeros(design.size, kind), np.zeros(design.size, kind)
     for column, span, counts in zip(columns, spans, by_target, strict=True):
         by_level = counts[:, :-1].sum(axis=1)
         sums[span] = column.matrix.T @ by_level
@@ -156,6 +157,17 @@ def _sum_exactly(training: Training, design: Design) -> _ExactMoments:
         target_products,
         int(alone @ values**2),
     )
+
+
+def widen_counts(counts: list[Counts]) -> list[Counts]:
+    """Return counts as whole numbers of any size where sums of products of them could exceed 64 bits.
+
+    Wrapped around, a sum would change by more than one row does. All counts are of the same rows.
+    """
+    most = max((int(one.sum()) for one in counts), default=0)
+    if most * _TARGET_WEIGHT * UNIT**2 < 1 << 62:
+        return counts
+    return [one.astype(object) for one in counts]
 
 
 def scale_target(training: Training) -> Counts:
