@@ -63,6 +63,7 @@ RECIPES = {
     "sample-and-aggregate": "bench.sample_and_aggregate:measure_convergence",
     "learn-classes": "bench.learn:measure_classes",
     "learn-numbers": "bench.learn:measure_numbers",
+    "learn-unsupervised": "bench.learn_unsupervised:measure_unsupervised",
     "learn-counts": "bench.learn_counts:measure_counts",
     "serving": "bench.serve:measure_serving",
     "statistics-chi-square": "bench.significance:measure_chi_square",
