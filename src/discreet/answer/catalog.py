@@ -165,6 +165,20 @@ class Catalog:
         return Catalog({name: opener(name) for name in self.openers}, main=self.main)
 
 
+def require_policy(held: CatalogTable, what: str) -> model.TablePolicy:
+    """Return the policy of a table, which `what` needs as it works on codes of declared values.
+
+    Raises:
+        WrongUsage: The table has no policy.
+    """
+    if held.policy is None:
+        raise WrongUsage(
+            f"{what} needs to know which values are possible. Write a policy with `discreet init`, or declare "
+            "columns: bounds={'age': (0, 110)}, values={'sex': ['f', 'm']}."
+        )
+    return held.policy
+
+
 def require_unit(held: CatalogTable) -> None:
     """Refuse to take each row for a person if the unit is undeclared and a column looks like a key.
 

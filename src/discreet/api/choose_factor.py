@@ -8,19 +8,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from discreet.answer.catalog import CatalogTable
+from discreet.answer.catalog import CatalogTable, require_policy
 from discreet.answer.coded_counts import ColumnCode
 from discreet.answer.curator import Curator, open_curator
 from discreet.answer.mechanism import find_protected_table, mechanism_terms, release_mechanism
 from discreet.answer.wording import format_amounts
 from discreet.api.declarations import DECLARATIONS, declare_columns
 from discreet.dp.accounting.exact import ExactNumber, to_fraction
-from discreet.errors import RiskNotTolerated, WrongUsage
+from discreet.errors import RiskNotTolerated
 from discreet.formatting import join_names
 from discreet.learning.factor_choice import FactorChoice, FactorExplanation, FactorRequest
 from discreet.learning.features import choose_features
 from discreet.policy.load import load_policy
-from discreet.policy.model import Policy, TablePolicy
+from discreet.policy.model import Policy
 from discreet.policy.undecided import find_unsure
 from discreet.progress import follow_phases
 
@@ -166,7 +166,7 @@ def _open_choice(
     reading: dict[str, Any] = {name: given[name] for name in _READING}
     with open_curator(source, declare_columns(source, loaded, stated), **reading) as curator:
         held = find_protected_table(curator.catalog, given["table"])
-        asked = _require_policy(held.policy)
+        asked = require_policy(held, "A choice")
         space = choose_features(
             asked, held.planned_columns, target=given["target"], features=list(given["among"])
         )
@@ -243,12 +243,3 @@ class _OpenChoice:
 
 def _word_margin(margin: float) -> str:
     return f"A factor that is {margin:,.0f} rows ahead is chosen with a chance of 95 % or more."
-
-
-def _require_policy(policy: TablePolicy | None) -> TablePolicy:
-    if policy is None:
-        raise WrongUsage(
-            "A choice needs to know which values are possible. Write a policy with `discreet init`, or declare "
-            "columns: bounds={'age': (0, 110)}, values={'sex': ['f', 'm']}."
-        )
-    return policy

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from discreet.answer.catalog import CatalogTable
+from discreet.answer.catalog import CatalogTable, require_policy
 from discreet.answer.curator import Curator, open_curator
 from discreet.answer.mechanism import (
     MechanismResult,
@@ -21,7 +21,7 @@ from discreet.answer.mechanism import (
 from discreet.answer.wording import format_amounts
 from discreet.api.declarations import DECLARATIONS, declare_columns
 from discreet.dp.accounting.exact import ExactNumber, to_fraction
-from discreet.errors import RiskNotTolerated, WrongUsage
+from discreet.errors import RiskNotTolerated
 from discreet.formatting import format_count
 from discreet.learning.request import DEFAULT_DELTA
 from discreet.learning.statistics.kinds import STATISTICS
@@ -191,7 +191,7 @@ def _open_statistic(
     reading: dict[str, Any] = {name: given.get(name) for name in _READING}
     with open_curator(source, declared, **reading) as curator:
         held = find_protected_table(curator.catalog, given.get("table"))
-        asked = _require_policy(held)
+        asked = require_policy(held, "A statistic")
         names = given["columns"]
         variables = choose_variables(
             asked,
@@ -307,12 +307,3 @@ def _caution_rows(terms: MechanismTerms) -> tuple[str, ...]:
             "take rows for independent; those of one person are not."
         ),
     )
-
-
-def _require_policy(held: CatalogTable) -> TablePolicy:
-    if held.policy is None:
-        raise WrongUsage(
-            "A statistic needs to know which values are possible. Write a policy with `discreet init`, or declare "
-            "columns: bounds={'age': (0, 110)}, values={'sex': ['f', 'm']}."
-        )
-    return held.policy

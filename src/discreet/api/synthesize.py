@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from discreet.answer.catalog import CatalogTable
+from discreet.answer.catalog import CatalogTable, require_policy
 from discreet.answer.curator import Curator, open_curator
 from discreet.answer.domain_search import DomainSearch, DomainSearches, PrivateDomain
 from discreet.answer.mechanism import (
@@ -534,12 +534,7 @@ def _format_price(request: SynthesisRequest) -> str:
 
 def _leave_out(held: CatalogTable, names: Sequence[str]) -> TablePolicy:
     """Return the table's policy without the columns that the call leaves out, too."""
-    policy = held.policy
-    if policy is None:
-        raise WrongUsage(
-            "A synthetic table needs to know which values are possible. Write a policy with `discreet init`, "
-            "or declare columns: bounds={'age': (0, 110)}, values={'sex': ['f', 'm']}."
-        )
+    policy = require_policy(held, "A synthetic table")
     known = [column.name for column in held.planned_columns]
     for name in names:
         if name not in known:

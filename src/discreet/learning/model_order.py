@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import Any
 
 from discreet.answer.cancellation import CancelToken
-from discreet.answer.catalog import CatalogTable
+from discreet.answer.catalog import CatalogTable, require_policy
 from discreet.answer.coded_counts import ColumnCode
 from discreet.answer.curator import Curator
 from discreet.answer.mechanism import (
@@ -172,16 +172,12 @@ def order_model(curator: Curator, table: str | None, asked: ModelTerms) -> Model
     ):
         raise WrongUsage("Name what is to be predicted, the `target`.")
     held = find_protected_table(curator.catalog, table)
-    if held.policy is None:
-        raise WrongUsage(
-            "A model needs to know which values are possible. Write a policy with `discreet init`, or declare "
-            "columns: bounds={'age': (0, 110)}, values={'sex': ['f', 'm']}."
-        )
+    policy = require_policy(held, "A model")
     task = None
     if wanted is not None and (asked.target is None or len(wanted.tasks) == 1):
         task = wanted.tasks[0]
     space = choose_features(
-        held.policy,
+        policy,
         held.planned_columns,
         target=asked.target,
         features=asked.features,
@@ -200,4 +196,4 @@ def order_model(curator: Curator, table: str | None, asked: ModelTerms) -> Model
         {} if tried else read_learner_options(chosen, options),
         tried,
     )
-    return ModelOrder(curator, held, held.policy, request)
+    return ModelOrder(curator, held, policy, request)
