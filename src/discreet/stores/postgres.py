@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Generator
+from contextlib import contextmanager
 from typing import Any
 
 from sqlalchemy import Connection, Engine, create_engine, func, inspect, select
@@ -56,6 +58,12 @@ class PostgresBackend:
             with engine.begin() as connection:
                 connection.execute(select(func.pg_advisory_xact_lock(self._schema.application)))
                 self._schema.upgrade(connection)
+
+    @contextmanager
+    def begin_plain(self, raw: Any) -> Generator[None]:
+        """Begin a write transaction; its statements are sent together, up to one whose rows are read."""
+        with raw.pipeline():
+            yield
 
     def check(self, connection: Connection) -> None:
         """Do nothing: the server checks its own pages when it reads them."""

@@ -5,10 +5,12 @@ from __future__ import annotations
 import hashlib
 import hmac
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
-from sqlalchemy import Connection, bindparam, select, update
+from sqlalchemy import Table, bindparam, select, update
 
+from discreet.stores.plain import StatementConnection
 from discreet.stores.schema import StoreSchema
 
 OPTION = "seal"  # of a connection: the seal of the store it belongs to
@@ -51,17 +53,16 @@ class SealRecord:
     mac: str
 
 
-def read_seal(connection: Connection, schema: StoreSchema) -> SealRecord:
+def read_seal(connection: StatementConnection, schema: StoreSchema) -> SealRecord:
     """Return the seal of a store, unchecked."""
-    table = schema.seal
-    row = connection.execute(select(table.c.identity, table.c.state, table.c.mac)).one_or_none()
+    row = connection.execute(_reading(schema.seal)).one_or_none()
     if row is None:
         raise schema.tampered("its seal is missing")
     return SealRecord(row.identity, row.state, row.mac)
 
 
 def require_seal(
-    connection: Connection, schema: StoreSchema, state: str | None = None
+    connection: StatementConnection, schema: StoreSchema, state: str | None = None
 ) -> SealRecord:
     """Return the seal of a store if it matches the content; before every write.
 
@@ -85,16 +86,24 @@ def require_seal(
     return found
 
 
-def renew_seal(connection: Connection, schema: StoreSchema, state: str) -> None:
+def renew_seal(connection: StatementConnection, schema: StoreSchema, state: str) -> None:
     """Store the state and, with a key, seal it; after every write."""
     seal = seal_of(connection)
     mac = "" if seal is None else seal.mac(schema.noun, state)
-    table = schema.seal
-    changed = update(table).values(state=bindparam("new_state"), mac=bindparam("new_mac"))
-    connection.execute(changed, {"new_state": state, "new_mac": mac})
+    connection.execute(_changing(schema.seal), {"new_state": state, "new_mac": mac})
 
 
-def seal_of(connection: Connection) -> Seal | None:
+def seal_of(connection: StatementConnection) -> Seal | None:
     """Return the seal of a connection."""
     found: Any = connection.get_execution_options().get(OPTION)
     return found
+
+
+@lru_cache(maxsize=16)
+def _reading(table: Table) -> Any:
+    return select(table.c.identity, table.c.state, table.c.mac)
+
+
+@lru_cache(maxsize=16)
+def _changing(table: Table) -> Any:
+    return update(table).values(state=bindparam("new_state"), mac=bindparam("new_mac"))

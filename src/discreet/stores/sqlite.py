@@ -6,7 +6,8 @@ import os
 import sqlite3
 import tempfile
 import time
-from contextlib import closing
+from collections.abc import Generator
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from discreet.writing import require_private
 _WAIT_SECONDS = 30
 _PAUSE_SECONDS = 0.002
 _TRIES = 200
+_WAIT = f"PRAGMA busy_timeout={1000 * _WAIT_SECONDS}"
 _CHECKED_BYTES = 64 << 20  # larger files are checked by `verify`, not whenever they are opened
 
 
@@ -58,6 +60,12 @@ class SqliteBackend:
             else:
                 self._schema.upgrade(connection)
                 connection.exec_driver_sql(f"PRAGMA user_version={self._schema.format}")
+
+    @contextmanager
+    def begin_plain(self, raw: Any) -> Generator[None]:
+        """Begin a write transaction on a connection of the driver, for the block."""
+        _begin_immediate(raw)
+        yield
 
     def check(self, connection: Connection) -> None:
         """Refuse a file whose pages contradict each other."""
@@ -177,28 +185,31 @@ def _prepare_connection(raw: Any, _record: Any) -> None:
 
 def _begin_transaction(connection: Connection) -> None:
     if connection.get_execution_options().get("writes", False):
-        _begin_writing(connection)
+        raw: Any = connection.connection.dbapi_connection
+        try:
+            _begin_immediate(raw)
+        except sqlite3.Error as error:
+            raise OperationalError(None, None, error) from None
     else:
         connection.exec_driver_sql("BEGIN")
 
 
-def _begin_writing(connection: Connection) -> None:
+def _begin_immediate(raw: Any) -> None:
     # SQLite waits longer and longer between its attempts, so newcomers would overtake waiting ones.
-    raw: Any = connection.connection.dbapi_connection
     raw.execute("PRAGMA busy_timeout=0")
     for _ in range(int(_WAIT_SECONDS / _PAUSE_SECONDS)):
         try:
-            connection.exec_driver_sql("BEGIN IMMEDIATE")
-        except OperationalError as error:
-            if not _is_busy(error.orig):
+            raw.execute("BEGIN IMMEDIATE")
+        except sqlite3.OperationalError as error:
+            if not _is_busy(error):
                 raise
             time.sleep(_PAUSE_SECONDS)
         else:
             break
     else:
-        connection.exec_driver_sql("BEGIN IMMEDIATE")
-    raw.execute(f"PRAGMA busy_timeout={int(1000 * _WAIT_SECONDS)}")
+        raw.execute("BEGIN IMMEDIATE")
+    raw.execute(_WAIT)
 
 
-def _is_busy(error: BaseException | None) -> bool:
+def _is_busy(error: BaseException) -> bool:
     return getattr(error, "sqlite_errorname", "").startswith(("SQLITE_BUSY", "SQLITE_LOCKED"))

@@ -6,14 +6,15 @@ import os
 import threading
 import time
 from collections.abc import Callable, Generator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
-from typing import Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
-from sqlalchemy import Connection, Engine
+from sqlalchemy import Connection, Engine, PoolProxiedConnection
 from sqlalchemy.exc import DBAPIError
 
 from discreet.stores.faults import is_transient, translate_database_errors, unknown_commit_failure
+from discreet.stores.plain import PlainConnection, StatementConnection
 from discreet.stores.schema import StoreSchema
 from discreet.stores.seal import OPTION, Seal, SealRecord, read_seal
 
@@ -36,6 +37,10 @@ class StoreBackend(Protocol):
 
     def prepare(self, engine: Engine) -> None:
         """Create the tables if missing; refuse a database that is not such a store."""
+        ...
+
+    def begin_plain(self, raw: Any) -> AbstractContextManager[object]:
+        """Begin a write transaction on a connection of the driver, for the block."""
         ...
 
     def check(self, connection: Connection) -> None:
@@ -115,6 +120,13 @@ class Store:
         """
         return self._retry_transient(lambda attempt: self._write_once(work, attempt))
 
+    def append(self, work: Callable[[StatementConnection], T]) -> T:
+        """Return the result of `work` as `write` does, on a connection that is kept for it.
+
+        SQLAlchemy only compiles the statements, once: for what is written with every statement.
+        """
+        return self._retry_transient(lambda attempt: self._append_once(work, attempt))
+
     def check(self) -> None:
         """Refuse damage that the database itself can detect."""
         with self.reading() as connection:
@@ -127,7 +139,10 @@ class Store:
 
     def close(self) -> None:
         """Close all connections."""
-        self._own_engine().dispose()
+        engine = self._own_engine()
+        with self._turn:
+            self._drop_kept()
+        engine.dispose()
 
     def _read_once(self, work: Callable[[Connection], T]) -> T:
         with self._connect() as connection:
@@ -138,6 +153,31 @@ class Store:
             done = work(connection)
             attempt.commits = True
         return done
+
+    def _append_once(self, work: Callable[[StatementConnection], T], attempt: _Attempt) -> T:
+        engine = self._own_engine()
+        with self._turn:
+            if self._kept is None:
+                self._kept = engine.raw_connection()
+            raw: Any = self._kept.dbapi_connection
+            try:
+                with self._place.begin_plain(raw):
+                    options = {OPTION: self._seal}
+                    done = work(PlainConnection(raw, engine.dialect, options))
+                    attempt.commits = True
+                    raw.commit()
+            except engine.dialect.loaded_dbapi.Error as error:
+                self._drop_kept()
+                raise DBAPIError(None, None, error) from None
+            except BaseException:
+                self._drop_kept()
+                raise
+        return done
+
+    def _drop_kept(self) -> None:
+        kept, self._kept = self._kept, None
+        if kept is not None:
+            kept.invalidate()
 
     @contextmanager
     def _write_transaction(self) -> Generator[Connection]:
@@ -172,13 +212,14 @@ class Store:
     def _open(self) -> None:
         self._process = os.getpid()
         self._turn = threading.Lock()
+        self._kept: PoolProxiedConnection | None = None  # for `append`
         self._engine = self._place.engine()
 
     def _own_engine(self) -> Engine:
         if self._process != os.getpid():
             # Sharing the parent's connection would mix both conversations, and closing it would end
             # the parent's: it is left alone.
-            self._inherited = self._engine
+            self._inherited = self._engine, self._kept
             self._open()
         return self._engine
 

@@ -12,6 +12,7 @@ from sqlalchemy import Connection, bindparam, insert, select, update
 from discreet.errors import StoreFailed
 from discreet.guard.journal.merkle import Frontier, FrontierBuilder, leaf_hash
 from discreet.guard.journal.schema import SCHEMA, START, entry, head
+from discreet.stores.plain import StatementConnection
 from discreet.stores.seal import renew_seal, require_seal, seal_of
 
 # Statements are built once: building one takes longer than running it.
@@ -95,7 +96,7 @@ def ends(connection: Connection) -> ChainEnds:
     return _read_ends(connection.execute(_HEAD).one_or_none())
 
 
-def take_ends(connection: Connection) -> ChainEnds:
+def take_ends(connection: StatementConnection) -> ChainEnds:
     """Return the same; on a server, other writers wait from here on.
 
     Raises:
@@ -107,7 +108,7 @@ def take_ends(connection: Connection) -> ChainEnds:
 
 
 def append_entries(
-    connection: Connection, there: ChainEnds, bodies: Sequence[str]
+    connection: StatementConnection, there: ChainEnds, bodies: Sequence[str]
 ) -> tuple[ChainState, list[dict[str, Any]]]:
     """Append entries; return the new end and what was written."""
     walk = ChainBuilder(there.last)
@@ -129,13 +130,13 @@ def append_entries(
     return now, rows
 
 
-def seal_ends(connection: Connection, now: ChainEnds) -> None:
+def seal_ends(connection: StatementConnection, now: ChainEnds) -> None:
     """Seal the current start and end of the journal, if it has a key."""
     if seal_of(connection) is not None:
         renew_seal(connection, SCHEMA, now.sealed)
 
 
-def is_written(connection: Connection, row: Mapping[str, Any]) -> bool:
+def is_written(connection: StatementConnection, row: Mapping[str, Any]) -> bool:
     """Return whether an entry exists: its hash covers it and everything before."""
     return connection.scalar(_FOUND, {"this": row["sequence"]}) == row["hash"]
 

@@ -19,7 +19,7 @@ from discreet.guard.journal.merkle import MerkleTree, leaf_hash
 from discreet.guard.journal.schema import SCHEMA, entry, head
 from discreet.guard.journal.search import read_event
 from discreet.guard.journal.signing import Signer, count_checkpoints, stored_checkpoints
-from discreet.guard.journal.writer import Writer
+from discreet.guard.journal.writer import PendingEntry, Writer
 from discreet.stores import AuthenticatedStore, StoreHead
 
 if TYPE_CHECKING:
@@ -117,8 +117,17 @@ class Journal(AuthenticatedStore):
         Raises:
             StoreFailed: it could not be written. Nothing may be answered.
         """
+        return self.append(event).number()
+
+    def append(self, event: Event) -> PendingEntry:
+        """Append `event`, together with those of others; nothing may be answered before it is durable."""
         kept = self._policy.apply(event, self._signer.fingerprint)
         return self._writer.append(canonical(kept.to_plain()))
+
+    @property
+    def waiting(self) -> int:
+        """How many entries are appended and not durable yet."""
+        return self._writer.waiting
 
     def fingerprint(self, value: object) -> str:
         """Return a hash of a parameter: equal for equal values, and useless without the key."""

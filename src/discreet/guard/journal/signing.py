@@ -23,6 +23,7 @@ from discreet.guard.journal.checkpoints import (
     sign_checkpoint,
 )
 from discreet.guard.journal.schema import checkpoint as table
+from discreet.stores.plain import StatementConnection
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 
 _LAST = select(func.max(table.c.size))
 _THIS = select(table.c.size).where(table.c.size == bindparam("this"))
+_ADD = insert(table)
 _ALL = select(table.c.note).order_by(table.c.size)
 _COUNT = select(func.count()).select_from(table)
 
@@ -69,7 +71,7 @@ class Signer:
         return max(0.0, self._signed_at + self._seconds - time.monotonic())
 
     def sign(
-        self, connection: Connection, state: ChainState, *, now: bool = False
+        self, connection: StatementConnection, state: ChainState, *, now: bool = False
     ) -> Checkpoint | None:
         """Write a checkpoint of `state` if one is due, or `now`; return it if one was written."""
         self._seen = state.size
@@ -78,7 +80,10 @@ class Signer:
         before = connection.scalar(_LAST) or 0 if self._signed is None else self._signed
         self._signed = before
         is_due = before == 0 or state.size - before >= self._every or self.wait() == 0
-        if not (is_due or now) or connection.scalar(_THIS, {"this": state.size}):
+        if not (is_due or now):
+            return None
+        if connection.scalar(_THIS, {"this": state.size}):
+            self._signed, self._signed_at = state.size, time.monotonic()  # by another gateway
             return None
         made = Checkpoint(
             self._origin,
@@ -89,7 +94,7 @@ class Signer:
             heads=self._read_heads(),
         )
         made = replace(made, note=sign_checkpoint(made, self._key))
-        connection.execute(insert(table).values(size=made.size, note=made.note))
+        connection.execute(_ADD, {"size": made.size, "note": made.note})
         return made
 
     def _read_heads(self) -> Mapping[str, str]:

@@ -1,15 +1,19 @@
-"""One thread writes for all: waiting entries are made durable together."""
+"""Group commit: waiting entries become durable together, in one write and one flush to the disk.
+
+Whoever has an entry while nothing is being written writes it at once: no thread is woken for it. Entries
+that arrive meanwhile are the next batch, which the journal's own thread writes. It also signs checkpoints.
+"""
 
 from __future__ import annotations
 
 import os
 import threading
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
-
-from sqlalchemy import Connection
 
 from discreet.errors import DiscreetError, StoreFailed
 from discreet.guard.journal import chain
+from discreet.stores.plain import StatementConnection
 from discreet.stores.store import Store
 
 if TYPE_CHECKING:
@@ -24,19 +28,66 @@ class _Batch:
 
     def __init__(self) -> None:
         self.bodies: list[str] = []
-        self.done = threading.Event()
         self.first = 0
         self.error: BaseException | None = None
+        self.is_done = False
+        self._done: threading.Event | None = None  # only where somebody waits
+        self._actions: list[Callable[[], None]] = []
+        self._lock = threading.Lock()
 
-    def number(self, place: int) -> int:
-        """Wait, and return the number of the entry at `place`."""
-        self.done.wait()
-        if self.error is not None:
+    def finish(self) -> None:
+        """Release those who wait."""
+        with self._lock:
+            self.is_done = True
+            done, actions = self._done, self._actions
+        if done is not None:
+            done.set()
+        for action in actions:
+            action()
+
+    def wait(self) -> None:
+        """Wait until the outcome is known."""
+        with self._lock:
+            if self.is_done:
+                return
+            if self._done is None:
+                self._done = threading.Event()
+            done = self._done
+        done.wait()
+
+    def call_after(self, action: Callable[[], None]) -> None:
+        """Call `action` once the outcome is known, in the thread that writes, or now."""
+        with self._lock:
+            if not self.is_done:
+                self._actions.append(action)
+                return
+        action()
+
+
+class PendingEntry:
+    """An entry that was appended, and becomes durable."""
+
+    def __init__(self, batch: _Batch, place: int) -> None:
+        self._batch, self._place = batch, place
+
+    def number(self) -> int:
+        """Wait until the entry is durable, and return its number.
+
+        Raises:
+            StoreFailed: it is not durable, or that is unknown.
+        """
+        batch = self._batch
+        batch.wait()
+        if batch.error is not None:
             # Each thread that waits raises an exception of its own.
-            if isinstance(self.error, StoreFailed):
-                raise StoreFailed(str(self.error))
-            raise self.error
-        return self.first + place
+            if isinstance(batch.error, StoreFailed):
+                raise StoreFailed(str(batch.error))
+            raise batch.error
+        return batch.first + self._place
+
+    def call_after(self, action: Callable[[], None]) -> None:
+        """Call `action`, which must be quick, once the outcome is known; `number` returns at once then."""
+        self._batch.call_after(action)
 
 
 class Writer:
@@ -46,11 +97,21 @@ class Writer:
         self._store, self._signer = store, signer
         self._start_over()
 
-    def append(self, body: str) -> int:
-        """Return the number of the entry once it is durable.
+    @property
+    def waiting(self) -> int:
+        """How many entries are not durable yet."""
+        with self._changed:
+            return sum(
+                len(each.bodies)
+                for each in (*self._full, self._batch, self._written)
+                if not each.is_done
+            )
+
+    def append(self, body: str) -> PendingEntry:
+        """Append a text; if nothing is being written, it is durable when this returns.
 
         Raises:
-            StoreFailed: it is not durable, or that is unknown.
+            StoreFailed: the journal is closed.
         """
         if self._process != os.getpid():
             self._start_over()  # a forked process has no threads
@@ -60,18 +121,20 @@ class Writer:
             batch = self._batch
             place = len(batch.bodies)
             batch.bodies.append(body)
-            self._ensure_thread()
-            if place == 0:
-                self._changed.notify()
             if place == _MOST - 1:
                 self._full.append(batch)
                 self._batch = _Batch()
-        return batch.number(place)
+            own = None if self._is_taken else self._next_batch()
+            self._is_taken = True
+        if own is not None:
+            self._write(own)
+            self._hand_over()
+        return PendingEntry(batch, place)
 
     def checkpoint(self) -> Checkpoint | None:
         """Sign everything so far; return the checkpoint, None if there is nothing new or no key."""
 
-        def sign(connection: Connection) -> Checkpoint | None:
+        def sign(connection: StatementConnection) -> Checkpoint | None:
             return self._signer.sign(connection, chain.take_ends(connection).last, now=True)
 
         made = self._store.write(sign)
@@ -85,7 +148,9 @@ class Writer:
             return
         with self._changed:
             self._is_closed = True
-            self._changed.notify()
+            self._changed.notify_all()
+            while self._is_taken:
+                self._changed.wait()
         if self._thread is not None:
             self._thread.join()
 
@@ -93,37 +158,70 @@ class Writer:
         self._process = os.getpid()
         self._changed = threading.Condition()
         self._full: list[_Batch] = []
-        self._batch = _Batch()
+        self._batch = self._written = _Batch()
+        self._is_taken = False  # somebody writes, or the thread will
+        self._is_handed_over = False
+        self._is_timed = False  # the thread knows when a checkpoint is due
         self._thread: threading.Thread | None = None
         self._is_closed = False
 
-    def _ensure_thread(self) -> None:
+    def _hand_over(self) -> None:
+        """Leave entries that arrived meanwhile to the thread, and the next checkpoint."""
+        with self._changed:
+            if self._full or self._batch.bodies:
+                self._is_handed_over = True
+                self._wake_thread()
+                return
+            self._is_taken = False
+            if self._is_closed:
+                self._changed.notify_all()
+            elif not self._is_timed and self._signer.wait() is not None:
+                self._wake_thread()
+
+    def _wake_thread(self) -> None:
         if self._thread is None or not self._thread.is_alive():
             self._thread = threading.Thread(target=self._run, name="journal", daemon=True)
             self._thread.start()
+        else:
+            self._changed.notify_all()
 
     def _run(self) -> None:
+        while self._wait_for_entries():
+            while (batch := self._batch_or_rest()) is not None:
+                self._write(batch)
+
+    def _wait_for_entries(self) -> bool:
+        """Wait until entries are handed over, and sign what is due; return False at the end."""
         while True:
             with self._changed:
-                if not self._has_work() and not self._is_closed:
-                    self._changed.wait(self._signer.wait())
-                batch = self._next_batch()
-                if batch is None and self._is_closed:
-                    return
-            if batch is not None:
-                self._write(batch)
-            elif self._signer.wait() == 0:
-                self._sign()
+                if self._is_handed_over:
+                    self._is_handed_over = False
+                    return True
+                if self._is_closed:
+                    return False
+                due = self._signer.wait()
+                self._is_timed = due is not None
+                if due != 0:
+                    self._changed.wait(due)
+                    continue
+            self._sign()
 
-    def _has_work(self) -> bool:
-        return bool(self._full or self._batch.bodies)
+    def _batch_or_rest(self) -> _Batch | None:
+        with self._changed:
+            batch = self._next_batch()
+            if batch is None:
+                self._is_taken = False
+                self._changed.notify_all()
+            return batch
 
     def _next_batch(self) -> _Batch | None:
         if self._full:
-            return self._full.pop(0)
-        if not self._batch.bodies:
+            batch = self._full.pop(0)
+        elif self._batch.bodies:
+            batch, self._batch = self._batch, _Batch()
+        else:
             return None
-        batch, self._batch = self._batch, _Batch()
+        self._written = batch
         return batch
 
     def _sign(self) -> None:
@@ -137,14 +235,14 @@ class Writer:
             batch.first = self._append(batch.bodies)
         except BaseException as error:  # noqa: BLE001 - waiting callers must get any failure
             batch.error = error
-        batch.done.set()
+        batch.finish()
 
     def _append(self, bodies: list[str]) -> int:
         """Return the number of the first entry."""
         rows: list[dict[str, Any]] = []
         made: Checkpoint | None = None
 
-        def work(connection: Connection) -> None:
+        def work(connection: StatementConnection) -> None:
             nonlocal rows, made
             there = chain.take_ends(connection)
             if rows and chain.is_written(connection, rows[-1]):
@@ -152,7 +250,7 @@ class Writer:
             now, rows = chain.append_entries(connection, there, bodies)
             made = self._signer.sign(connection, now)
 
-        self._store.write(work)
+        self._store.append(work)
         if made is not None:
             self._signer.kept(made)
         return rows[0]["sequence"]
