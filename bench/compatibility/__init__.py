@@ -1,0 +1,1 @@
+"""What clients and PostgreSQL's own tests see, beside a real PostgreSQL 16."""
