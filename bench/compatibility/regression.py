@@ -4,7 +4,8 @@ Run with `python -m bench.compatibility.regression FOLDER [--files privileges â€
 FOLDER is `src/test/regress/sql` of PostgreSQL's sources at a tag of version 16 (they are not part of
 this repository). Every file starts in a new database of both. A statement has the same verdict if both
 accept it, or both refuse it with the same SQLSTATE; `allowed` counts what discreet accepts and PostgreSQL
-denies for lack of rights (42501), which must be none. What `test_setup.sql` loads is there on neither.
+denies for lack of rights (42501), which must be none. Of `test_setup.sql` both get the grant on `public`, and
+neither its tables.
 """
 
 from __future__ import annotations
@@ -176,6 +177,9 @@ def run_file(path: Path, show: set[str]) -> Counter[str]:
         started_postgres(Path(cluster)) as there,
     ):
         ours, theirs = ScriptClient(here), ScriptClient(there)
+        for client in (ours, theirs):
+            client.connect()
+            client.send("GRANT ALL ON SCHEMA public TO PUBLIC", None)
         for step in ScriptReader(
             path.read_text(errors="replace").replace("DATABASE regression", "DATABASE discreet")
         ).steps():

@@ -519,7 +519,7 @@ def test_what_is_no_sentence_is_a_syntax_error(text: str):
         "ALTER ROLE ALL NOLOGIN",
         "ALTER DEFAULT PRIVILEGES GRANT SELECT ON TABLES TO a",
         "ALTER SYSTEM SET x = 1",
-        "CREATE ROLE a REPLICATION",
+        "CREATE ROLE a UNENCRYPTED",
         "GRANT EXECUTE ON FUNCTION f TO a",
         "GRANT USAGE ON ALL SEQUENCES IN SCHEMA s TO a",
         "GRANT SELECT ON a.b.c TO d",

@@ -52,6 +52,15 @@ SCRIPTS = {
         SELECT a FROM t; SET TRANSACTION READ WRITE; ROLLBACK; BEGIN; SET TRANSACTION READ WRITE;
         INSERT INTO t VALUES (1); COMMIT; INSERT INTO t VALUES (1)
     """,
+    "session authorization": """
+        CREATE TABLE t (a integer); SET SESSION AUTHORIZATION {role}; SELECT a FROM t;
+        SELECT session_user, current_user; CREATE ROLE x; SET ROLE nobody_there;
+        SET SESSION AUTHORIZATION nobody_there; RESET ROLE; SELECT a FROM t;
+        RESET SESSION AUTHORIZATION; SELECT a FROM t; BEGIN; SET LOCAL SESSION AUTHORIZATION {role};
+        SELECT a FROM t; ROLLBACK; SELECT a FROM t; BEGIN; SET LOCAL ROLE {role}; COMMIT;
+        SELECT a FROM t; BEGIN; SET SESSION AUTHORIZATION {role}; ROLLBACK; SELECT a FROM t;
+        SET SESSION AUTHORIZATION DEFAULT
+    """,
     "the tag of CREATE TABLE AS": """
         CREATE TABLE a AS SELECT 1 AS x UNION SELECT 2; CREATE TABLE b AS VALUES (1), (2), (3);
         CREATE TABLE IF NOT EXISTS a AS SELECT 5 AS x; SELECT x FROM a; CREATE TABLE a AS SELECT 5 AS x
@@ -189,6 +198,23 @@ def test_quantiles_are_answered_to_those_who_may_only_ask(hospital, connect):
         assert 0 <= value <= 1_000_000
     with pytest.raises(DiscreetError, match=r"is not supported|not on the list"):
         ann.run("SELECT pg_read_file(name) FROM patients")
+
+
+def test_session_authorization_is_for_superusers_who_keep_their_clearance_and_name(server, connect):
+    admin = connect(server)
+    admin.run("CREATE USER eve; CREATE USER bob; SECURITY LABEL FOR mls ON DATABASE IS 'U < S'")
+    admin.run("SECURITY LABEL FOR mls ON ROLE bob IS 'S'")
+    with pytest.raises(AccessDenied, match="set session authorization"):
+        connect(server, "eve").run("SET SESSION AUTHORIZATION bob")
+    admin.run("SET SESSION AUTHORIZATION bob")
+    assert admin.session.state.clearance is None
+    assert admin.session.user == "admin"
+    connect(server).run("CREATE USER root SUPERUSER; ALTER ROLE eve SUPERUSER")
+    eve = connect(server, "eve")
+    eve.run("SET SESSION AUTHORIZATION bob")
+    connect(server).run("ALTER ROLE eve NOSUPERUSER")
+    with pytest.raises(AccessDenied, match="set session authorization"):
+        eve.run("SELECT 1")
 
 
 def test_columns_of_a_result_name_their_relation(server, connect):

@@ -69,6 +69,7 @@ class DatabaseRole:
     inherit: bool = True
     login: bool = False
     bypassrls: bool = False
+    replication: bool = False  # shown, and given on; nothing here replicates
     clearance: str | None = None  # a label, as text
     valid_until: str | None = None  # an ISO moment in UTC
     connection_limit: int = -1

@@ -17,7 +17,7 @@ from discreet.guard.access.reach import bootstrap, is_admin_of, is_superuser
 from discreet.guard.statements.rights import AlterRole, CreateRole, DropRole
 
 # Attributes that only their holders may give to others.
-OWN_ONLY = ("createdb", "bypassrls")
+OWN_ONLY = ("createdb", "bypassrls", "replication")
 
 
 def _own_role(change: AuthorityChange) -> DatabaseRole:

@@ -20,7 +20,7 @@ from discreet.guard.statements.rights import (
 )
 from discreet.guard.statements.statement import Statement
 
-_SWITCHES = ("superuser", "createrole", "createdb", "inherit", "login", "bypassrls")
+_SWITCHES = ("superuser", "createrole", "createdb", "inherit", "login", "bypassrls", "replication")
 
 
 def parse_role_name(cursor: StatementCursor) -> str:
@@ -145,6 +145,8 @@ class _RoleOptions:
         elif cursor.take("valid", "until"):
             self._require_once("valid until")
             self.attributes["valid_until"] = _parse_moment(cursor.string())
+        elif cursor.take("sysid"):
+            cursor.number()  # a noise word in PostgreSQL, too
         elif cursor.take("connection", "limit"):
             self._require_once("connection limit")
             self.attributes["connection_limit"] = _connection_limit(cursor.number())
@@ -165,7 +167,7 @@ class _RoleOptions:
         return True
 
     def _refuse_unsupported(self) -> None:
-        if self.cursor.at_any("replication", "noreplication", "sysid", "unencrypted"):
+        if self.cursor.at_any("unencrypted"):
             word = self.cursor.word.text.upper()
             raise StatementFailed("0A000", f"{word} is not supported: leave it out")
 

@@ -147,6 +147,14 @@ class SetRole(Statement):
 
 
 @dataclass(frozen=True)
+class SetAuthorization(Statement):
+    """SET SESSION AUTHORIZATION name; None is DEFAULT, or RESET SESSION AUTHORIZATION."""
+
+    user: str | None
+    local: bool = False
+
+
+@dataclass(frozen=True)
 class Discard(Statement):
     """DISCARD ALL, DEALLOCATE, UNLISTEN and the like, which pools send to reset a session."""
 

@@ -14,12 +14,12 @@ def parse_set(cursor: StatementCursor) -> kinds.Statement:
     if cursor.take("session", "characteristics"):
         cursor.need("as", "transaction")
         return _parse_modes(cursor, "default_transaction_", local=False)
-    if cursor.at("session", "authorization"):
-        raise _no_authorization()
+    if cursor.take("session", "authorization"):
+        return _parse_authorization(cursor, local=local)
     if not local and not _is_assignment(cursor):
         cursor.take("session")
-    if cursor.at("session", "authorization"):
-        raise _no_authorization()
+    if cursor.take("session", "authorization"):
+        return _parse_authorization(cursor, local=local)
     if not _is_assignment(cursor):
         special = _parse_special(cursor, local=local)
         if special is not None:
@@ -33,8 +33,9 @@ def parse_set(cursor: StatementCursor) -> kinds.Statement:
     return kinds.SetVariable(name, value, local=local)
 
 
-def _no_authorization() -> StatementFailed:
-    return StatementFailed("0A000", "SET SESSION AUTHORIZATION is not supported: use SET ROLE")
+def _parse_authorization(cursor: StatementCursor, *, local: bool) -> kinds.SetAuthorization:
+    user = None if cursor.take("default") else _word_or_string(cursor)
+    return kinds.SetAuthorization(user, local=local)
 
 
 def _is_assignment(cursor: StatementCursor) -> bool:
@@ -107,8 +108,8 @@ def parse_reset(cursor: StatementCursor) -> kinds.Statement:
         return kinds.SetVariable("all", None)
     if cursor.take("role"):
         return kinds.SetRole(None)
-    if cursor.at("session", "authorization"):
-        raise _no_authorization()
+    if cursor.take("session", "authorization"):
+        return kinds.SetAuthorization(None)
     if cursor.take("time", "zone"):
         return kinds.SetVariable("timezone", None)
     return kinds.SetVariable(_parse_name(cursor), None)

@@ -104,7 +104,7 @@ class AuditTrail:
                 kind=draft.kind,
                 decision=decision,
                 session=session.id,
-                user=session.user,
+                user=session.login,
                 role=session.role,
                 clearance=session.clearance,
                 address=session.client.address,
@@ -122,7 +122,7 @@ class AuditTrail:
                 engine=self._engine,
                 duration_ms=draft.milliseconds,
                 # In such a session a text may be in double quotes, and is redacted, too.
-                detail={"discreet.lenient": "on"} if session.variables.is_lenient else {},
+                detail=_session_detail(session),
             )
         )
 
@@ -140,7 +140,7 @@ class AuditTrail:
                 at=self._clock(),
                 kind="session",
                 session=session.id,
-                user=session.user,
+                user=session.login,
                 role=session.role,
                 clearance=clearance,
                 address=session.client.address,
@@ -197,6 +197,13 @@ class AuditTrail:
         if self._recorded_writes is None or done[0] != self._recorded_writes[0]:
             self._stores.pin_rights()
         self._recorded_writes = done
+
+
+def _session_detail(session: SessionState) -> dict[str, str]:
+    detail = {"discreet.lenient": "on"} if session.variables.is_lenient else {}
+    if session.user != session.login:
+        detail["session_authorization"] = session.user
+    return detail
 
 
 def log_bug(error: Exception) -> None:

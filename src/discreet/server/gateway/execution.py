@@ -264,7 +264,7 @@ def _set_variable(session: SessionState, statement: kinds.SetVariable) -> Outcom
         session.set_role(session.user)
         return Outcome("RESET")
     if statement.name == "discreet.clearance" and statement.value:
-        session.labels.require_clearance(session.authority, session.user, statement.value)
+        session.labels.require_clearance(session.authority, session.login, statement.value)
     was_read_only = session.variables.get(READ_ONLY) == "on"
     session.variables.set(statement.name, statement.value, local=statement.local)
     if was_read_only and session.variables.get(READ_ONLY) == "off":
@@ -287,7 +287,12 @@ def _set_role(session: SessionState, statement: kinds.SetRole) -> Outcome:
         raise StatementFailed("22023", f'role "{wanted}" does not exist')
     if not can_set(session.authority, session.user, wanted):
         raise AccessDenied(f'permission denied to set role "{wanted}"')
-    session.set_role(wanted)
+    session.set_role(wanted, local=statement.local)
+    return Outcome(_first_word(statement))
+
+
+def _set_authorization(session: SessionState, statement: kinds.SetAuthorization) -> Outcome:
+    session.set_authorization(statement.user, local=statement.local)
     return Outcome(_first_word(statement))
 
 
@@ -300,7 +305,7 @@ def _discard_state(session: SessionState, statement: kinds.Discard) -> Outcome:
     what = statement.what.lower()
     if what.startswith("discard"):
         session.variables.reset()
-        session.set_role(session.user)
+        session.set_authorization(None)
         session.cursors.clear()
     if what.startswith(("discard", "deallocate all")):
         session.statements.clear()
@@ -325,6 +330,7 @@ _ACTIONS: Mapping[type[kinds.Statement], Callable[[SessionState, Any], Outcome]]
     kinds.SetVariable: _set_variable,
     kinds.Show: _show_variable,
     kinds.SetRole: _set_role,
+    kinds.SetAuthorization: _set_authorization,
     kinds.Discard: _discard_state,
     kinds.Prepare: _store_named,
     kinds.Fetch: lambda session, statement: cursors.fetch_cursor(session.cursors, statement),

@@ -78,7 +78,7 @@ class GatewaySession:
         wanted = state.variables.get("discreet.clearance")
         if wanted:
             with self._audit.record_failures(state, "SET discreet.clearance", AuditDraft()):
-                state.labels.require_clearance(state.authority, state.user, wanted)
+                state.labels.require_clearance(state.authority, state.login, wanted)
 
     @property
     def id(self) -> str:
@@ -88,7 +88,7 @@ class GatewaySession:
     @property
     def user(self) -> str:
         """The logged-in user."""
-        return self.state.user
+        return self.state.login
 
     @property
     def transaction_status(self) -> TransactionStatus:
@@ -140,7 +140,7 @@ class GatewaySession:
                 yield
             else:
                 check = state.interrupt.require_not_canceled
-                with self._parse_queue.turn(state.user, seconds=left, check=check):
+                with self._parse_queue.turn(state.login, seconds=left, check=check):
                     yield
         finally:
             self._parse_seconds += time.monotonic() - started

@@ -113,6 +113,8 @@ class SessionState:
             self._save_settings,
         )
         self._identity = client.identity or self.authority.identity_of(client.user)
+        self._user = client.user
+        self._after_transaction: tuple[str, str, str | None] | None = None
         self.set_role(client.user)
         self.cursors: dict[str, SessionCursor] = {}
         self.statements: dict[str, kinds.Prepare] = {}
@@ -124,9 +126,14 @@ class SessionState:
         self._subject: Subject | None = None
 
     @property
-    def user(self) -> str:
-        """The logged-in user."""
+    def login(self) -> str:
+        """The logged-in user: whose clearance this is, and whom the journal names."""
         return self.client.user
+
+    @property
+    def user(self) -> str:
+        """The session user: the logged-in one, unless SET SESSION AUTHORIZATION chose another."""
+        return self._user
 
     @property
     def traits(self) -> EngineTraits:
@@ -157,8 +164,8 @@ class SessionState:
 
     @property
     def clearance(self) -> str | None:
-        """The clearance of this session: at most that of the user."""
-        role = self.authority.roles.get(self.user)
+        """The clearance of this session: at most that of the logged-in user."""
+        role = self.authority.roles.get(self.login)
         own = role.clearance if role is not None else None
         wanted = self.variables.get("discreet.clearance")
         # Checked each time: the user's own clearance may have been lowered.
@@ -175,9 +182,36 @@ class SessionState:
             self._subject = Subject(self.user, self.role, self.clearance, settings)
         return self._subject
 
-    def set_role(self, role: str) -> None:
+    def set_role(self, role: str, *, local: bool = False) -> None:
         """Act as a role from now on: bound to its identity, not only its name."""
+        self._keep_authorization(local=local)
         self.role, self._acting = role, self.authority.identity_of(role)
+
+    def set_authorization(self, user: str | None, *, local: bool = False) -> None:
+        """Make another role the session user, as which it acts; None is the logged-in user.
+
+        Raises:
+            AccessDenied: the logged-in user is no superuser.
+        """
+        wanted = user or self.login
+        if wanted not in self.authority.roles:
+            raise StatementFailed("22023", f'role "{wanted}" does not exist')
+        if wanted != self.login and not self._is_superuser(self.login):
+            raise AccessDenied(f'permission denied to set session authorization "{wanted}"')
+        self._keep_authorization(local=local)
+        self._user = wanted
+        self.role, self._acting = wanted, self.authority.identity_of(wanted)
+
+    def _keep_authorization(self, *, local: bool) -> None:
+        """Note what SET LOCAL changes, so that the end of the transaction restores it."""
+        if not local:
+            self._after_transaction = None
+        elif self._after_transaction is None:
+            self._after_transaction = (self._user, self.role, self._acting)
+
+    def _is_superuser(self, name: str) -> bool:
+        role = self.authority.roles.get(name)
+        return role is not None and role.superuser
 
     def refresh(self) -> None:
         """Renew rights, role and settings."""
@@ -200,6 +234,9 @@ class SessionState:
     def end_transaction(self) -> None:
         """Reset the settings that last for one transaction only."""
         self.variables.end_transaction()
+        if self._after_transaction is not None:
+            self._user, self.role, self._acting = self._after_transaction
+            self._after_transaction = None
         self.definitions = []
         self._subject = None
         self.cursors = {name: cursor for name, cursor in self.cursors.items() if cursor.hold}
@@ -218,11 +255,17 @@ class SessionState:
         A later role of the same name is another one: it has another identity.
         """
         authority = self.authority
-        user = authority.roles.get(self.user)
+        user = authority.roles.get(self.login)
         if user is None or not user.login or user.identity != self._identity:
-            raise AccessDenied(f'role "{self.user}" is not permitted to log in', sqlstate="28000")
-        if isinstance(statement, (*RECOVERY_STATEMENTS, kinds.SetRole)):
+            raise AccessDenied(f'role "{self.login}" is not permitted to log in', sqlstate="28000")
+        if isinstance(statement, (*RECOVERY_STATEMENTS, kinds.SetRole, kinds.SetAuthorization)):
             return
+        if self._user != self.login and not user.superuser:
+            raise AccessDenied(
+                f'permission denied to set session authorization "{self._user}"',
+                reason=f"{self.login} is no superuser any more",
+                hint="Leave it first: RESET SESSION AUTHORIZATION",
+            )
         acting = authority.identity_of(self.role)
         if acting is None or acting != self._acting:
             raise StatementFailed(
@@ -237,10 +280,11 @@ class SessionState:
 
     def _save_settings(self) -> Callable[[], None]:
         """Return a function that restores the current role and settings, for a rollback."""
-        role, acting, settings = self.role, self._acting, self.variables.remembered()
+        user, role, acting = self._user, self.role, self._acting
+        settings = self.variables.remembered()
 
         def restore() -> None:
-            self.role, self._acting, self._subject = role, acting, None
+            self._user, self.role, self._acting, self._subject = user, role, acting, None
             self.variables.restore(settings)
 
         return restore
@@ -250,7 +294,7 @@ class SessionState:
     ) -> AbstractContextManager[object]:
         """Return a context that locks the authority while the engine commits, and then stores it."""
         statement, self.definitions = "; ".join(self.definitions), []
-        change = VersionChange(base, authority, self.user, statement, self.clock())
+        change = VersionChange(base, authority, self.login, statement, self.clock())
         if written is not None:
             self._pending.note(written, change)
         return self.control.changing(

@@ -59,6 +59,7 @@ READ_ONLY = "transaction_read_only"
 # Settings of PostgreSQL that drivers and dumps set, and that have no effect here.
 _IGNORED = {
     "check_function_bodies",
+    "createrole_self_grant",
     "default_table_access_method",
     "default_tablespace",
     "default_with_oids",

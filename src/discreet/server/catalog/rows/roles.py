@@ -26,7 +26,7 @@ def pg_roles(snapshot: CatalogSnapshot) -> Iterator[Row]:
             "rolcreaterole": role.createrole,
             "rolcreatedb": role.createdb,
             "rolcanlogin": role.login,
-            "rolreplication": False,
+            "rolreplication": role.replication,
             "rolconnlimit": role.connection_limit,
             "rolpassword": _HIDDEN,
             "rolvaliduntil": _parse_time(role.valid_until),
@@ -53,7 +53,7 @@ def pg_user(snapshot: CatalogSnapshot) -> Iterator[Row]:
                 "usesysid": snapshot.role(role.name),
                 "usecreatedb": role.createdb,
                 "usesuper": role.superuser,
-                "userepl": False,
+                "userepl": role.replication,
                 "usebypassrls": role.bypassrls,
                 "passwd": _HIDDEN,
             }
