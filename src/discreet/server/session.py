@@ -55,6 +55,24 @@ class Outcome:
 TransactionStatus = Literal["I", "T", "E"]  # idle, in a transaction, in a failed one
 
 
+class IncomingCopy(Protocol):
+    """The rows that a client sends for COPY … FROM STDIN; nothing is written before `finish`."""
+
+    columns: int
+
+    def write(self, data: bytes) -> None:
+        """Take the next piece of data."""
+        ...
+
+    def finish(self) -> Outcome:
+        """Write all rows or none, and return the outcome."""
+        ...
+
+    def discard(self) -> None:
+        """Forget the rows."""
+        ...
+
+
 class Session(Protocol):
     """One connected user. Calls block, one at a time, except `cancel`.
 
@@ -97,6 +115,10 @@ class Session(Protocol):
 
     def run(self, prepared: PreparedStatement, values: Sequence[object] = ()) -> Outcome:
         """Run it with Python values for its parameters (None, bool, int, float, Decimal, str, bytes, date …)."""
+        ...
+
+    def copy_in(self, prepared: PreparedStatement) -> IncomingCopy:
+        """Begin COPY … FROM STDIN: the right to insert is checked before the client sends rows."""
         ...
 
     def check(self, prepared: PreparedStatement) -> None:

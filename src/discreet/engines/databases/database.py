@@ -165,6 +165,10 @@ class DatabaseConnection(Protocol):
         """Run a write with RETURNING as `execute` does, and return its rows."""
         ...
 
+    def stage(self, rows: ArrowTable) -> exp.Table:
+        """Make rows of texts a temporary table of the open transaction, and return its name."""
+        ...
+
     def fail(self) -> None:
         """Mark the open transaction as failed, such as after a trigger's refusal."""
         ...

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import TypeVar
 
 import duckdb
@@ -47,6 +48,14 @@ TRAITS = EngineTraits(
 )
 
 
+@dataclass(frozen=True)
+class StagedRows:
+    """Rows that a transaction reads under a name."""
+
+    name: str
+    rows: ArrowTable
+
+
 class DuckDBConnection(TransactionState):
     """One session on a shared DuckDB.
 
@@ -73,7 +82,8 @@ class DuckDBConnection(TransactionState):
         self._snapshot = 0
         self._read: set[Names] = set()
         self._written: set[Names] | None = set()  # None means any table
-        self._log: list[str] = []
+        self._log: list[str | StagedRows] = []
+        self._staged = 0
 
     def begin(self, *, read_only: bool = False) -> None:
         """Start a transaction: it sees one snapshot, and is committed whole or not at all."""
@@ -175,6 +185,20 @@ class DuckDBConnection(TransactionState):
 
         return self._write(statement, text, touches, run)
 
+    def stage(self, rows: ArrowTable) -> exp.Table:
+        """Make rows of texts a temporary table of the open transaction, and return its name."""
+        self._require_transaction()
+        self._staged += 1
+        staged = StagedRows(f"discreet_staged_{self._staged}", rows)
+
+        def register() -> None:
+            self._begin_writing()
+            self._repeat(staged)
+            self._log.append(staged)
+
+        self._run_statement(register)
+        return build.table(*self.traits.temporary_schema, staged.name)
+
     def interrupt(self) -> None:
         """Make the running statement fail with 57014."""
         self._stop(self._cursor.interrupt)
@@ -264,6 +288,10 @@ class DuckDBConnection(TransactionState):
 
     def _end_transaction(self) -> None:
         super()._end_transaction()
+        for entry in self._log:
+            if isinstance(entry, StagedRows):
+                with contextlib.suppress(duckdb.Error):
+                    self._cursor.unregister(entry.name)
         self._is_read_only = False
         self._read.clear()
         self._log.clear()
@@ -297,12 +325,18 @@ class DuckDBConnection(TransactionState):
                 self._start()
             else:
                 self._begin_writing()
-            for text in kept:
-                self._cursor.execute(text)
+            for entry in kept:
+                self._repeat(entry)
 
         self._run_statement(again)
         if not kept:
             self._end_writing()
+
+    def _repeat(self, entry: str | StagedRows) -> None:
+        if isinstance(entry, str):
+            self._cursor.execute(entry)
+        else:  # a view of the connection, which ends with its transaction
+            self._cursor.register(entry.name, entry.rows)
 
     def _record_written_tables(self, statement: exp.Expr, touches: Sequence[Sequence[str]]) -> None:
         tables = written_tables(statement, touches)

@@ -13,6 +13,7 @@ from discreet.engines.databases.database import EngineTraits, ResultField
 from discreet.engines.databases.failures import statement_failure, too_many_rows
 from discreet.engines.databases.transaction_state import TransactionState
 from discreet.engines.engine import ArrowTable
+from discreet.engines.postgres.engine import copy_in, define_table
 from discreet.engines.postgres.failures import call_postgres, client_state, postgres_failure
 from discreet.engines.postgres.session import copy_statement, open_session, spool_copy
 from discreet.engines.postgres.transit import (
@@ -21,7 +22,7 @@ from discreet.engines.postgres.transit import (
     read_reported,
     reported_wire,
 )
-from discreet.engines.render import query_text, statement_text
+from discreet.engines.render import drop_table, query_text, statement_text
 from discreet.errors import MissingExtra, StatementFailed
 from discreet.sql import build
 
@@ -61,6 +62,7 @@ class PostgresConnection(TransactionState):
         super().__init__()
         self._url, self._result_bytes = url, result_bytes
         self._connection = _open_connection(url)
+        self._staged: list[exp.Table] = []
 
     def begin(self, *, read_only: bool = False) -> None:
         """Start a transaction: it sees one snapshot, and is committed whole or not at all."""
@@ -156,6 +158,21 @@ class PostgresConnection(TransactionState):
 
         return self._run_with_retry(run)
 
+    def stage(self, rows: ArrowTable) -> exp.Table:
+        """Make rows of texts a temporary table of the open transaction, and return its name."""
+        self._require_transaction()
+        name = build.table(*self.traits.temporary_schema, f"discreet_staged_{len(self._staged)}")
+        reader = rows.to_reader()
+        self.execute(exp.Create(this=define_table(name, reader), kind="TABLE"))
+        self._staged.append(name)
+
+        def send() -> None:
+            with self._connection.cursor() as cursor:
+                copy_in(cursor, name, reader)
+
+        self._run_statement(send)
+        return name
+
     def interrupt(self) -> None:
         """Make the running statement fail with 57014."""
         with contextlib.suppress(psycopg.Error):
@@ -233,6 +250,14 @@ class PostgresConnection(TransactionState):
     def _renew_if_lost(self) -> None:
         if self._connection.closed:
             self._connection = _open_connection(self._url)
+
+    def _end_transaction(self) -> None:
+        super()._end_transaction()
+        staged, self._staged = self._staged, []
+        for name in staged:
+            with contextlib.suppress(psycopg.Error):
+                text = statement_text(drop_table(name), dialect=self.traits.dialect)
+                self._send(text.encode())
 
     def _roll_back(self) -> None:
         with contextlib.suppress(psycopg.Error):

@@ -97,11 +97,11 @@ class PostgreSQL:
         """Store Arrow data for this session and return its name."""
         reader = normalize_reader(batches)
         relation = self._fresh_name("loaded")
-        self._write(_create("TABLE", _define_table(relation, reader)))
+        self._write(_create("TABLE", define_table(relation, reader)))
 
         def fill() -> None:
             with self._write_transaction() as cursor:
-                _copy_in(cursor, relation, reader)
+                copy_in(cursor, relation, reader)
 
         call_postgres(fill)
         self._write(analyze_table(relation))
@@ -123,9 +123,9 @@ class PostgreSQL:
 
         def fill(cursor: Any, beside: exp.Table) -> None:
             cursor.execute(
-                _render_bytes(exp.Create(kind="TABLE", this=_define_table(beside, reader)))
+                _render_bytes(exp.Create(kind="TABLE", this=define_table(beside, reader)))
             )
-            _copy_in(cursor, beside, reader)
+            copy_in(cursor, beside, reader)
 
         return self._save_table(fill, name, replace=replace)
 
@@ -287,12 +287,14 @@ def _display_address(url: str) -> str:
     return f"PostgreSQL at {host}{port}, database '{parts.get('dbname') or 'default'}'{user}"
 
 
-def _define_table(relation: exp.Table, reader: ArrowReader) -> exp.Schema:
+def define_table(relation: exp.Table, reader: ArrowReader) -> exp.Schema:
+    """Return the definition of a table that Arrow data fit into."""
     columns = [transit.column_definition(field) for field in reader.schema]
     return exp.Schema(this=relation.copy(), expressions=columns)
 
 
-def _copy_in(cursor: Any, relation: exp.Table, reader: ArrowReader) -> None:
+def copy_in(cursor: Any, relation: exp.Table, reader: ArrowReader) -> None:
+    """Send Arrow data into a table."""
     statement = exp.Copy(
         this=relation.copy(),
         kind=True,

@@ -142,6 +142,12 @@ class SparkConnection(TransactionState):
         """Refuse: nothing is written through Spark."""
         return self.execute(statement, touches=touches)
 
+    def stage(self, rows: ArrowTable) -> exp.Table:
+        """Refuse: nothing is written through Spark."""
+        del rows
+        self.execute(exp.Insert())
+        return exp.Table()
+
     def interrupt(self) -> None:
         """Make the running statement fail with 57014."""
         self._stop(lambda: self._session.sparkContext.cancelJobGroup(self._group))

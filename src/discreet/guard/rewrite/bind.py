@@ -63,7 +63,7 @@ def literal(value: object, kind: str, *, traits: EngineTraits) -> exp.Expr:
         return exp.Cast(this=exp.Null(), to=_literal_type(kind, None))
     if kind == "bytea":
         return _bytes_literal(value, traits)
-    text = _value_text(value)
+    text = value_text(value)
     if "\0" in text:
         raise StatementFailed("22021", "a text cannot hold a zero byte")
     if traits.read_literal is not None:
@@ -71,7 +71,8 @@ def literal(value: object, kind: str, *, traits: EngineTraits) -> exp.Expr:
     return exp.Cast(this=build.text(text), to=_literal_type(kind, text))
 
 
-def _value_text(value: object) -> str:
+def value_text(value: object) -> str:
+    """Return a Python value as the text of a literal."""
     match value:
         case bool():
             return "true" if value else "false"

@@ -52,6 +52,20 @@ class CopyOut(Statement):
 
 
 @dataclass(frozen=True)
+class CopyIn(Statement):
+    """COPY … FROM STDIN; no columns are all of them. `header` may be `match`."""
+
+    relation: Written
+    columns: tuple[str, ...] = ()
+    format: Literal["text", "csv", "binary"] = "text"
+    header: Literal["", "skip", "match"] = ""
+    delimiter: str | None = None
+    null: str | None = None
+    quote: str = '"'
+    escape: str | None = None
+
+
+@dataclass(frozen=True)
 class Explain(Statement):
     """EXPLAIN of a statement, or EXPLAIN PRIVACY: cost and expected error; nothing is spent."""
 

@@ -65,7 +65,7 @@ def run_statement(
 ) -> Outcome:
     """Run an authorized statement with values for its parameters."""
     statement = prepared.statement
-    if isinstance(statement, (kinds.Query, kinds.Write)):
+    if isinstance(statement, (kinds.Query, kinds.Write, kinds.CopyIn)):
         session.transaction.has_run_statements = True
         return _run_plan(session, prepared, values, note)
     if isinstance(prepared.plan, InnerPlan):

@@ -12,6 +12,7 @@ from discreet.engines.databases.database import ResultField
 from discreet.errors import AccessDenied, StatementFailed
 from discreet.guard.access.authority import Privilege, Subject
 from discreet.guard.access.decide import any_column_privilege
+from discreet.guard.access.names import find_relation
 from discreet.guard.access.reach import bootstrap
 from discreet.guard.rewrite.authorize import authorize_query, relations_of
 from discreet.guard.rewrite.bind import bind_query
@@ -24,6 +25,7 @@ from discreet.guard.statements.statement import Statement
 from discreet.server.catalog.oids import OidAllocator
 from discreet.server.gateway.audit import AuditDraft
 from discreet.server.gateway.decrypt_reads import decide_rows, require_encryptable_write
+from discreet.server.gateway.incoming_copy import build_copy_insert
 from discreet.server.gateway.inference_control import prepare_controlled
 from discreet.server.gateway.large_statements import require_rights
 from discreet.server.gateway.parameters import blank_parameters, require_row_query
@@ -64,7 +66,7 @@ def prepare_statement(
             return _prepare_query(session, statement, statement.tree, declared, note)
         case kinds.Write():
             return _prepare_write(session, statement, declared, note)
-        case kinds.CopyOut() | kinds.DeclareCursor():
+        case kinds.CopyOut() | kinds.CopyIn() | kinds.DeclareCursor():
             return _prepare_wrapper(session, statement, declared, note)
         case kinds.Explain():
             return _prepare_explain(session, statement, declared, note)
@@ -311,10 +313,16 @@ def locate_fields(
 
 def _prepare_wrapper(
     session: SessionState,
-    statement: kinds.CopyOut | kinds.DeclareCursor,
+    statement: kinds.CopyOut | kinds.CopyIn | kinds.DeclareCursor,
     declared: Sequence[str | None],
     note: AuditDraft,
 ) -> PreparedStatement:
+    if isinstance(statement, kinds.CopyIn):
+        relation = find_relation(session.authority, session.role, statement.relation)
+        insert = kinds.Write(build_copy_insert(statement, relation), text=statement.text)
+        return PreparedStatement(
+            statement, (), None, _prepare_write(session, insert, (), note).plan
+        )
     inner = _prepare_query(session, statement, statement.query, declared, note)
     fields = inner.fields if isinstance(statement, kinds.CopyOut) else None
     return PreparedStatement(statement, inner.parameters, fields, InnerPlan(inner))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 import time
 from collections.abc import Callable, Generator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 
 from discreet.errors import StatementFailed
 from discreet.guard.identity.authenticator import ClientInfo
@@ -19,6 +19,7 @@ from discreet.server.gateway.execution import (
     require_value_count,
     run_statement,
 )
+from discreet.server.gateway.incoming_copy import SessionCopy
 from discreet.server.gateway.large_statements import LARGE, bounds_for
 from discreet.server.gateway.preparation import (
     prepare_statement,
@@ -223,6 +224,20 @@ class GatewaySession:
         if state.ciphers.used and draft.reason is None:
             draft.reason = f"key {', '.join(sorted(state.ciphers.used))}"
         return outcome
+
+    def copy_in(self, prepared: PreparedStatement) -> SessionCopy:
+        """Begin COPY … FROM STDIN: the right to insert is checked before the client sends rows."""
+        state, text = self.state, prepared.statement.text
+
+        def record() -> AbstractContextManager[None]:
+            return self._audit.record_failures(state, text, AuditDraft())
+
+        with record():
+            state.refresh()
+            state.require_runnable(prepared.statement)
+            state.variables.require_writes("COPY FROM")
+            renewed = renew_statement(state, prepared, AuditDraft())
+            return SessionCopy(state, renewed, record=record, run=lambda: self.run(renewed))
 
     def check(self, prepared: PreparedStatement) -> None:
         """Refuse to return more rows of a statement that has run, if it is no longer permitted."""

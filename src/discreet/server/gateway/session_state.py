@@ -18,6 +18,7 @@ from discreet.guard.statements import statement as kinds
 from discreet.guard.statements.statement import Statement
 from discreet.server.gateway.ciphers import SessionCiphers
 from discreet.server.gateway.context import ServerContext
+from discreet.server.gateway.copied_rows import CopiedRows
 from discreet.server.gateway.cursors import SessionCursor
 from discreet.server.gateway.transaction import SessionTransaction
 from discreet.server.gateway.variables import REPORTED, SessionVariables
@@ -122,6 +123,7 @@ class SessionState:
         self.ciphers = self.vault.ciphers(self.keys)
         self.interrupt = StatementInterrupt(self.transaction.connection, self.ciphers)
         self.definitions: list[str] = []  # of this transaction, without passwords
+        self.incoming: CopiedRows | None = None  # of the COPY that is being run
         self.refreshed = 0.0  # when rights were last renewed, by time.monotonic()
         self._subject: Subject | None = None
 

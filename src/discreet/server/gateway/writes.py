@@ -16,10 +16,11 @@ from discreet.guard.integrity.write import write
 from discreet.guard.levels import write as levels
 from discreet.guard.rewrite.bind import bind_write
 from discreet.guard.rewrite.permitted import PermittedWrite
-from discreet.guard.statements.statement import Truncate
+from discreet.guard.statements.statement import CopyIn, Truncate
 from discreet.server.gateway.audit import AuditDraft
 from discreet.server.gateway.decrypt_reads import encrypt_write
 from discreet.server.gateway.encrypted_columns import has_cells
+from discreet.server.gateway.incoming_copy import fill_copy
 from discreet.server.gateway.plans import WritePlan
 from discreet.server.gateway.session_state import SessionState
 from discreet.server.gateway.sources import level_source, session_source
@@ -35,7 +36,11 @@ def run_write(
     note: AuditDraft,
 ) -> Outcome:
     """Execute a write within the session's transaction."""
-    permitted = bind_write(plan.permitted, values, traits=session.traits)
+    is_copy = isinstance(prepared.statement, CopyIn)
+    if is_copy:
+        permitted = fill_copy(session, plan.permitted)
+    else:
+        permitted = bind_write(plan.permitted, values, traits=session.traits)
     if permitted.relation.multilevel:
         done = _at_clearance(session, permitted)
     else:
@@ -53,6 +58,7 @@ def run_write(
     tag = (
         f"INSERT 0 {done.count}" if permitted.kind == "INSERT" else f"{permitted.kind} {done.count}"
     )
+    tag = f"COPY {done.count}" if is_copy else tag
     return Outcome(tag, prepared.fields, done.table)
 
 

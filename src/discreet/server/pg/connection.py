@@ -107,6 +107,7 @@ class ClientConnection:
             while not conversation.has_ended:
                 await self._send_answers(conversation, await self._next_frames(conversation))
         finally:
+            conversation.close()
             state.cancels.unregister(process)
             self._wire.on_lost = None
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from discreet.engines.databases.database import ResultField
 from discreet.errors import DiscreetError, StatementFailed
-from discreet.guard.statements.statement import CopyOut, Discard, Fetch
+from discreet.guard.statements.statement import CopyIn, CopyOut, Discard, Fetch
 from discreet.server.pg import messages
 from discreet.server.pg.copy_format import copy_out
 from discreet.server.pg.failures import error_response, notice_response
@@ -19,7 +19,7 @@ from discreet.server.pg.limits import ProtocolLimits
 from discreet.server.pg.messages import Body, Frame
 from discreet.server.pg.portals import Portal, expand_formats, find_deallocated, require_same_types
 from discreet.server.pg.rows import data_rows
-from discreet.server.session import Outcome, PreparedStatement, Session
+from discreet.server.session import IncomingCopy, Outcome, PreparedStatement, Session
 from discreet.sql.decode import decode_value
 from discreet.sql.temporal import zone_named
 from discreet.sql.types import client_type_name
@@ -54,6 +54,8 @@ class MessageHandler:
         self._reported: dict[str, str] = {}
         self._is_skipping = False
         self._in_block = False
+        self._copy: IncomingCopy | None = None  # what CopyData belongs to
+        self._copy_portal: Portal | None = None  # None in a simple query
         self.has_ended = False
         self._handlers: dict[bytes, Callable[[Body], bytes]] = {
             b"P": self._parse,
@@ -66,7 +68,7 @@ class MessageHandler:
     @property
     def is_in_transaction(self) -> bool:
         """Whether a transaction is open, explicit or until Sync."""
-        return self._in_block or self.session.transaction_status != "I"
+        return self._in_block or self._copy is not None or self.session.transaction_status != "I"
 
     def initial_messages(self) -> bytes:
         """Return the settings that are reported to clients."""
@@ -99,10 +101,14 @@ class MessageHandler:
             try:
                 yield from self._handle_message(frame.kind, messages.Body(frame.body), is_alone)
             except Exception as error:  # noqa: BLE001 - nothing a statement does ends the connection
-                yield self._fail_block(error, frame.kind)
+                is_extended = self._copy is not None and self._copy_portal is not None
+                self._end_copy()
+                yield self._fail_block(error, b"E" if is_extended else frame.kind)
 
     def _handle_message(self, kind: bytes, body: Body, is_alone: bool) -> Iterator[bytes]:
-        if kind == b"Q":
+        if self._copy is not None:
+            yield from self._take_copy(self._copy, kind, body)
+        elif kind == b"Q":
             yield from self._query(body)
         elif kind == b"E":
             yield from self._execute(body, is_alone)
@@ -154,6 +160,11 @@ class MessageHandler:
             if len(statements) > 1:
                 self._open_block()
             prepared = self.session.prepare(statement)
+            if isinstance(statement, CopyIn):
+                if place < len(statements):
+                    raise StatementFailed("0A000", "COPY FROM must be the last statement of a text")
+                yield self._begin_copy(prepared, None)
+                return
             if prepared.parameters:
                 raise StatementFailed("42P02", "there is no parameter $1")
             outcome = self._run(prepared, ())
@@ -191,6 +202,41 @@ class MessageHandler:
         if outcome.copy is None or outcome.fields is None or outcome.table is None:
             raise StatementFailed("XX000", "internal error")
         yield from copy_out(outcome.table, outcome.fields, outcome.copy, zone=self._time_zone)
+
+    def _begin_copy(self, prepared: PreparedStatement, portal: Portal | None) -> bytes:
+        self._copy, self._copy_portal = self.session.copy_in(prepared), portal
+        statement = prepared.statement
+        is_binary = isinstance(statement, CopyIn) and statement.format == "binary"
+        return messages.copy_in_response(self._copy.columns, int(is_binary))
+
+    def _take_copy(self, copy: IncomingCopy, kind: bytes, body: Body) -> Iterator[bytes]:
+        """Take CopyData, CopyDone or CopyFail; Flush and Sync are ignored, as in PostgreSQL."""
+        if kind == b"d":
+            copy.write(body.rest())
+        elif kind == b"f":
+            raise StatementFailed("57014", f"COPY from stdin failed: {body.text()}")
+        elif kind == b"c":
+            portal = self._copy_portal
+            outcome = copy.finish()
+            self._end_copy()
+            yield from map(notice_response, outcome.notices)
+            if portal is None:
+                self._close_block()
+                yield messages.complete(outcome.tag) + self.ready()
+            else:
+                portal.ran(outcome)
+                yield messages.complete(outcome.tag)
+        elif kind not in (b"H", b"S"):
+            raise StatementFailed("08P01", "unexpected message type during COPY from stdin")
+
+    def _end_copy(self) -> None:
+        if self._copy is not None:
+            self._copy.discard()
+        self._copy = self._copy_portal = None
+
+    def close(self) -> None:
+        """Forget what the client has begun to send."""
+        self._end_copy()
 
     def _parse(self, body: Body) -> bytes:
         name, text = body.text(), body.text()
@@ -274,6 +320,12 @@ class MessageHandler:
         portal = self._find_portal(name)
         if portal.prepared is None:
             yield messages.EMPTY_QUERY
+            return
+        if isinstance(portal.prepared.statement, CopyIn) and not portal.has_run:
+            if self._in_block or not is_alone:
+                self._open_block()
+            portal.has_run, portal.values = True, ()
+            yield self._begin_copy(portal.prepared, portal)
             return
         if not portal.has_run:
             yield from self._start(portal, portal.prepared, is_alone)

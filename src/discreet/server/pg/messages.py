@@ -163,6 +163,11 @@ def parameter_description(types: Iterable[str]) -> bytes:
     return message(b"t", _UINT16.pack(len(oids)) + b"".join(oids))
 
 
+def copy_in_response(columns: int, form: int) -> bytes:
+    """Return CopyInResponse; `form` is 0 for text and 1 for binary."""
+    return message(b"G", bytes([form]) + _UINT16.pack(columns) + _INT16.pack(form) * columns)
+
+
 def copy_out_response(columns: int, form: int) -> bytes:
     """Return CopyOutResponse; `form` is 0 for text and 1 for binary."""
     head = bytes([form]) + _UINT16.pack(columns)
