@@ -96,8 +96,20 @@ class EngineTraits:
     row_id: str = "ctid"
 
 
+class EngineQuery(Protocol):
+    """A query that an engine has checked and written in its own SQL: it runs with other values each time.
+
+    It belongs to a database, not to one of its connections.
+    """
+
+    @property
+    def text(self) -> str:
+        """It in the engine's SQL."""
+        ...
+
+
 class DatabaseConnection(Protocol):
-    """One session's connection. Trees are sqlglot trees without parameters.
+    """One session's connection. Trees are sqlglot trees without parameters, except those of `prepare`.
 
     Every failure is a `StatementFailed` with PostgreSQL's SQLSTATE and a fixed text: an engine's own
     message is never passed on. Methods run in a worker thread; `interrupt` may run in another.
@@ -149,6 +161,16 @@ class DatabaseConnection(Protocol):
 
     def query(self, query: exp.Query, *, limit: int | None = None) -> ArrowTable:
         """Return the result of a query; 54000 when it has more than `limit` rows."""
+        ...
+
+    def prepare(self, query: exp.Query) -> EngineQuery:
+        """Return a query that `run` runs; its parameters are `$1` … `$n`, each the operand of a cast."""
+        ...
+
+    def run(
+        self, query: EngineQuery, values: Sequence[str | None] = (), *, limit: int | None = None
+    ) -> ArrowTable:
+        """Return the result of a prepared query with texts for its parameters, as `query` does."""
         ...
 
     def execute(self, statement: exp.Expr, *, touches: Sequence[Sequence[str]] = ()) -> int:

@@ -11,11 +11,22 @@ import duckdb
 import pyarrow as pa
 from sqlglot import exp
 
-from discreet.engines.databases.database import EngineTraits, ResultField, cast_to_fields
+from discreet.engines.databases.database import (
+    EngineQuery,
+    EngineTraits,
+    ResultField,
+    cast_to_fields,
+)
 from discreet.engines.databases.failures import statement_failure
 from discreet.engines.databases.transaction_state import TransactionState
 from discreet.engines.duckdb.failures import call_duckdb, duckdb_failure
-from discreet.engines.duckdb.results import duckdb_field, fetch_bounded, needs_text
+from discreet.engines.duckdb.results import (
+    duckdb_field,
+    fetch_bounded,
+    needs_text,
+    open_reader,
+    read_bounded,
+)
 from discreet.engines.duckdb.text_casts import TEXT_PATTERNS
 from discreet.engines.duckdb.writers import (
     CommitClock,
@@ -24,8 +35,9 @@ from discreet.engines.duckdb.writers import (
     physical_tables,
     written_tables,
 )
-from discreet.engines.engine import ArrowTable
+from discreet.engines.engine import ArrowSchema, ArrowTable
 from discreet.engines.render import number_columns, query_text, statement_text
+from discreet.errors import Bug
 from discreet.sql import build
 from discreet.sql.decode import duckdb_literal
 
@@ -54,6 +66,27 @@ class StagedRows:
 
     name: str
     rows: ArrowTable
+
+
+@dataclass(frozen=True)
+class ResultShape:
+    """How the result of a query was read the last time: with which casts, and as which columns."""
+
+    statement: duckdb.Statement
+    schema: ArrowSchema
+    fields: tuple[ResultField, ...]
+    is_final: bool  # whether DuckDB's columns are what the caller gets
+
+
+@dataclass(eq=False)
+class DuckDBQuery:
+    """A query that DuckDB has parsed, the tables that it reads, and the shape of its last result."""
+
+    tree: exp.Query
+    text: str
+    statement: duckdb.Statement
+    tables: frozenset[Names]
+    shape: ResultShape | None = None
 
 
 class DuckDBConnection(TransactionState):
@@ -151,10 +184,24 @@ class DuckDBConnection(TransactionState):
 
     def query(self, query: exp.Query, *, limit: int | None = None) -> ArrowTable:
         """Return the result of a query; 54000 when it has more than `limit` rows."""
+        return self.run(self.prepare(query), limit=limit)
+
+    def prepare(self, query: exp.Query) -> DuckDBQuery:
+        """Return a query that `run` runs; its parameters are `$1` … `$n`, each the operand of a cast."""
         query = _remove_row_locks(query)
         text = query_text(query, dialect=self.traits.dialect)
-        self._record_read_tables(query)
-        return self._run_statement(lambda: self._fetch(text, query, limit))
+        statement = self._run_statement(lambda: self._parse(text))
+        return DuckDBQuery(query, text, statement, frozenset(physical_tables(query)))
+
+    def run(
+        self, query: EngineQuery, values: Sequence[str | None] = (), *, limit: int | None = None
+    ) -> ArrowTable:
+        """Return the result of a prepared query with texts for its parameters, as `query` does."""
+        if not isinstance(query, DuckDBQuery):
+            raise Bug("A query was prepared by another engine.")
+        if self._is_open:
+            self._read |= query.tables
+        return self._run_statement(lambda: self._fetch(query, list(values), limit))
 
     def execute(self, statement: exp.Expr, *, touches: Sequence[Sequence[str]] = ()) -> int:
         """Run a write or DDL and return how many rows it changed."""
@@ -217,14 +264,35 @@ class DuckDBConnection(TransactionState):
         with self._allow_interrupt():
             return call_duckdb(call, duckdb_failure)
 
-    def _fetch(self, text: str, query: exp.Query, limit: int | None) -> ArrowTable:
-        result = self._cursor.execute(text)
+    def _parse(self, text: str) -> duckdb.Statement:
+        statements = self._cursor.extract_statements(text)
+        if len(statements) != 1 or statements[0].type != duckdb.StatementType.SELECT:
+            raise statement_failure("0A000")
+        return statements[0]
+
+    def _fetch(self, query: DuckDBQuery, values: list[str | None], limit: int | None) -> ArrowTable:
+        shape, length, most = query.shape, len(query.text), self._result_bytes
+        if shape is not None:
+            result = self._cursor.execute(shape.statement, values)
+            reader = open_reader(result, limit=limit, length=length)
+            if reader.schema.equals(shape.schema):
+                table = read_bounded(reader, limit=limit, most=most)
+                return table if shape.is_final else cast_to_fields(table, shape.fields)
+            reader.close()  # the type of a column may depend on a value, as that of ROUND does
+        statement = query.statement
+        result = self._cursor.execute(statement, values)
         types = _describe_columns(result)
         if any(needs_text(kind) for _, kind in types):
-            text = statement_text(_as_text(query, types), dialect=self.traits.dialect)
-            result = self._cursor.execute(text)
-        table = fetch_bounded(result, limit=limit, most=self._result_bytes, length=len(text))
-        return cast_to_fields(table, [duckdb_field(*item) for item in types])
+            text = statement_text(_as_text(query.tree, types), dialect=self.traits.dialect)
+            statement = self._parse(text)
+            result = self._cursor.execute(statement, values)
+        table = fetch_bounded(result, limit=limit, most=most, length=length)
+        fields = tuple(duckdb_field(*item) for item in types)
+        found = cast_to_fields(table, fields)
+        query.shape = ResultShape(
+            statement, table.schema, fields, found.schema.equals(table.schema)
+        )
+        return found
 
     def _write(
         self,

@@ -52,18 +52,28 @@ def fetch_bounded(result: Any, *, limit: int | None, most: int | None, length: i
     """
     if limit is None and most is None:
         return result.to_arrow_table()
+    return read_bounded(open_reader(result, limit=limit, length=length), limit=limit, most=most)
+
+
+def open_reader(result: Any, *, limit: int | None, length: int) -> Any:
+    """Return what reads the rows of a result in batches."""
     at_once = max(8, min(ROWS, BATCH // max(length, 1)))
-    reader = result.to_arrow_reader(at_once if limit is None else min(limit + 1, at_once))
+    return result.to_arrow_reader(at_once if limit is None else min(limit + 1, at_once))
+
+
+def read_bounded(reader: Any, *, limit: int | None, most: int | None) -> ArrowTable:
+    """Return the rows that a reader has; 54000 if they exceed a limit."""
     batches: list[Any] = []
     rows = size = 0
     for batch in reader:
         batches.append(batch)
         rows += batch.num_rows
-        size += batch.nbytes
         if limit is not None and rows > limit:
             reader.close()
             raise too_many_rows(limit)
-        if most is not None and size > most:
-            reader.close()
-            raise too_many_bytes(most)
+        if most is not None:
+            size += batch.nbytes
+            if size > most:
+                reader.close()
+                raise too_many_bytes(most)
     return pa.Table.from_batches(batches, schema=reader.schema)

@@ -9,8 +9,9 @@ from typing import Any, TypeVar
 
 from sqlglot import exp
 
-from discreet.engines.databases.database import EngineTraits, ResultField
+from discreet.engines.databases.database import EngineQuery, EngineTraits, ResultField
 from discreet.engines.databases.failures import statement_failure, too_many_rows
+from discreet.engines.databases.prepared import TreeQuery
 from discreet.engines.databases.transaction_state import TransactionState
 from discreet.engines.engine import ArrowTable
 from discreet.engines.postgres.engine import copy_in, define_table
@@ -23,7 +24,7 @@ from discreet.engines.postgres.transit import (
     reported_wire,
 )
 from discreet.engines.render import drop_table, query_text, statement_text
-from discreet.errors import MissingExtra, StatementFailed
+from discreet.errors import Bug, MissingExtra, StatementFailed
 from discreet.sql import build
 
 try:
@@ -134,6 +135,18 @@ class PostgresConnection(TransactionState):
             self.fail()
             raise too_many_rows(limit)
         return table
+
+    def prepare(self, query: exp.Query) -> TreeQuery:
+        """Return a query that `run` runs; its parameters are `$1` … `$n`, each the operand of a cast."""
+        return TreeQuery(query, query_text(query, dialect=self.traits.dialect))
+
+    def run(
+        self, query: EngineQuery, values: Sequence[str | None] = (), *, limit: int | None = None
+    ) -> ArrowTable:
+        """Return the result of a prepared query with texts for its parameters, as `query` does."""
+        if not isinstance(query, TreeQuery):
+            raise Bug("A query was prepared by another engine.")
+        return self.query(query.with_values(values), limit=limit)
 
     def execute(self, statement: exp.Expr, *, touches: Sequence[Sequence[str]] = ()) -> int:
         """Run a write or DDL and return how many rows it changed."""

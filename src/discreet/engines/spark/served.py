@@ -10,13 +10,19 @@ import pyarrow as pa
 from pyspark.errors import AnalysisException
 from sqlglot import exp
 
-from discreet.engines.databases.database import EngineTraits, ResultField, cast_to_fields
+from discreet.engines.databases.database import (
+    EngineQuery,
+    EngineTraits,
+    ResultField,
+    cast_to_fields,
+)
 from discreet.engines.databases.failures import statement_failure, too_many_rows
+from discreet.engines.databases.prepared import TreeQuery
 from discreet.engines.databases.transaction_state import TransactionState
 from discreet.engines.engine import ArrowTable
 from discreet.engines.render import number_columns, query_text
 from discreet.engines.spark.engine import Spark, call_spark, start_spark
-from discreet.errors import DiscreetError, StatementFailed
+from discreet.errors import Bug, DiscreetError, StatementFailed
 from discreet.sql import build
 from discreet.sql.types import FROM_SPARK
 
@@ -124,6 +130,18 @@ class SparkConnection(TransactionState):
             if limit is not None and table.num_rows > limit:
                 raise too_many_rows(limit)
             return self._translate_failures(lambda: cast_to_fields(table, fields))
+
+    def prepare(self, query: exp.Query) -> TreeQuery:
+        """Return a query that `run` runs; its parameters are `$1` … `$n`, each the operand of a cast."""
+        return TreeQuery(query, query_text(query, dialect=self.traits.dialect))
+
+    def run(
+        self, query: EngineQuery, values: Sequence[str | None] = (), *, limit: int | None = None
+    ) -> ArrowTable:
+        """Return the result of a prepared query with texts for its parameters, as `query` does."""
+        if not isinstance(query, TreeQuery):
+            raise Bug("A query was prepared by another engine.")
+        return self.query(query.with_values(values), limit=limit)
 
     def _fetch(self, text: str, limit: int | None) -> ArrowTable:
         self._session.sparkContext.setJobGroup(self._group, "discreet", interruptOnCancel=True)

@@ -1,11 +1,14 @@
-"""Parameters become typed literals: the same for every engine, and no value is part of a text."""
+"""Values of parameters, with their types: as literals, or as parameters of the engine.
+
+Both ways the engine gets the same text and casts it to the same type, so that they give the same result.
+"""
 
 from __future__ import annotations
 
 import datetime as dt
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import TYPE_CHECKING
 from uuid import UUID
@@ -57,18 +60,105 @@ def bind_query(
 
 def literal(value: object, kind: str, *, traits: EngineTraits) -> exp.Expr:
     """Return a value as a literal of a kind."""
+    text = engine_text(value, kind, traits=traits)
+    source = exp.Null() if text is None else build.text(text)
+    if kind == "bytea" and text is not None and not traits.is_postgresql:
+        return exp.Unhex(this=source)
+    return exp.Cast(this=source, to=_literal_type(kind, _numeric_form(text, kind)))
+
+
+def engine_text(value: object, kind: str, *, traits: EngineTraits) -> str | None:
+    """Return a value as the text that the engine casts to its kind; None is NULL.
+
+    Raises:
+        StatementFailed: 22P02 and others for a value that PostgreSQL refuses.
+    """
     if kind not in CATEGORIES:
         raise StatementFailed("0A000", "a parameter of this type is not supported here")
     if value is None:
-        return exp.Cast(this=exp.Null(), to=_literal_type(kind, None))
+        return None
     if kind == "bytea":
-        return _bytes_literal(value, traits)
+        return _bytes_text(value, traits)
     text = value_text(value)
     if "\0" in text:
         raise StatementFailed("22021", "a text cannot hold a zero byte")
-    if traits.read_literal is not None:
-        text = traits.read_literal(text, kind)
-    return exp.Cast(this=build.text(text), to=_literal_type(kind, text))
+    return text if traits.read_literal is None else traits.read_literal(text, kind)
+
+
+@dataclass(frozen=True)
+class EngineValues:
+    """Values as an engine gets them: texts, and the types of those that have no fixed one.
+
+    `forms` has one item for each `numeric`, in their order: the same tree serves all values of one form.
+    """
+
+    texts: tuple[str | None, ...]
+    forms: tuple[str, ...] = ()
+
+
+_NO_VALUES = EngineValues(())
+
+
+def engine_values(
+    parameters: Sequence[str], values: Sequence[object], *, traits: EngineTraits
+) -> EngineValues:
+    """Return values for the parameters of `with_engine_parameters`, each checked as for `literal`.
+
+    >>> engine_values(["int4", "numeric"], [5, "1.25"], traits=EngineTraits())
+    EngineValues(texts=('5', '1.25'), forms=('DECIMAL(38, 2)',))
+    """
+    if not parameters:
+        return _NO_VALUES
+    if len(values) < len(parameters):
+        raise StatementFailed("08P01", f"bind message supplies {len(values)} parameters")
+    texts = tuple(
+        engine_text(value, kind, traits=traits)
+        for value, kind in zip(values, parameters, strict=False)
+    )
+    if "numeric" not in parameters:
+        return EngineValues(texts)
+    forms = (
+        _numeric_form(text, kind)
+        for text, kind in zip(texts, parameters, strict=True)
+        if kind == "numeric"
+    )
+    return EngineValues(texts, tuple(forms))
+
+
+def with_engine_parameters(
+    tree: exp.Expr, parameters: Sequence[str], forms: Sequence[str], *, traits: EngineTraits
+) -> tuple[exp.Expr, tuple[int, ...]]:
+    """Return a copy of a tree in which each parameter is a text that the engine casts to its type.
+
+    The copy numbers those that are left in it from 1; the second item are the places of their values.
+
+    Args:
+        tree: A permitted tree.
+        parameters: PostgreSQL's names of the parameters' types.
+        forms: The types of its numerics, as in `EngineValues`.
+        traits: The engine's.
+
+    >>> from sqlglot import parse_one
+    >>> tree = parse_one("SELECT $2", dialect="postgres")
+    >>> found, places = with_engine_parameters(tree, ["text", "int4"], [], traits=EngineTraits())
+    >>> found.sql(dialect="postgres"), places
+    ('SELECT CAST($1 AS INT)', (1,))
+    """
+    left = iter(forms)
+    types = [_literal_type(kind, next(left) if kind == "numeric" else "") for kind in parameters]
+    holder = exp.Paren(this=tree.copy())
+    nodes = list(holder.find_all(exp.Parameter))
+    places = tuple(sorted({int(node.name) - 1 for node in nodes}))
+    if places and places[-1] >= len(parameters):
+        raise StatementFailed("08P01", f"bind message supplies {len(parameters)} parameters")
+    for node in nodes:
+        place = int(node.name) - 1
+        value = exp.Parameter(this=build.number(places.index(place) + 1))
+        if parameters[place] == "bytea" and not traits.is_postgresql:
+            node.replace(exp.Unhex(this=exp.Cast(this=value, to=data_type("text"))))
+        else:
+            node.replace(exp.Cast(this=value, to=types[place].copy()))
+    return holder.this.pop(), places
 
 
 def value_text(value: object) -> str:
@@ -93,23 +183,29 @@ def value_text(value: object) -> str:
             raise StatementFailed("0A000", "a parameter of this type is not supported here")
 
 
-def _literal_type(kind: str, text: str | None) -> exp.DataType:
-    """Return the type of a literal; numerics without precision get one that every engine keeps."""
-    if kind != "numeric":
-        return data_type("text" if category(kind) == "S" else kind)
-    after = len(text.partition(".")[2]) if text else 10
-    if text and (not text.replace(".", "").lstrip("+-").isdecimal() or after > _DIGITS):
-        return data_type("float8") if not after > _DIGITS else exp.DataType.build("DECIMAL(38, 20)")
-    return exp.DataType.build(f"DECIMAL({_DIGITS}, {after})")
-
-
-def _bytes_literal(value: object, traits: EngineTraits) -> exp.Expr:
+def _bytes_text(value: object, traits: EngineTraits) -> str:
     if not isinstance(value, (bytes, bytearray, memoryview)):
         raise StatementFailed("22P02", "invalid input syntax for type bytea")
     digits = bytes(value).hex()
-    if traits.is_postgresql:
-        return exp.Cast(this=build.text(f"\\x{digits}"), to=data_type("bytea"))
-    return exp.Unhex(this=build.text(digits))
+    return f"\\x{digits}" if traits.is_postgresql else digits
+
+
+def _numeric_form(text: str | None, kind: str) -> str:
+    """Return the type of a number; numerics without precision get one that every engine keeps."""
+    if kind != "numeric":
+        return ""
+    after = len(text.partition(".")[2]) if text else 10
+    if after > _DIGITS:
+        return f"DECIMAL({_DIGITS}, 20)"
+    if text and not text.replace(".", "").lstrip("+-").isdecimal():
+        return "float8"
+    return f"DECIMAL({_DIGITS}, {after})"
+
+
+def _literal_type(kind: str, form: str) -> exp.DataType:
+    if not form:
+        return data_type("text" if category(kind) == "S" else kind)
+    return data_type(form) if form == "float8" else exp.DataType.build(form)
 
 
 def bind_write(

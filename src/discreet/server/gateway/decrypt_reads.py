@@ -7,12 +7,17 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from discreet.engines.databases.database import ResultField
+from discreet.engines.databases.database import DatabaseConnection, ResultField
 from discreet.engines.engine import ArrowTable
 from discreet.errors import Bug, StatementFailed
 from discreet.guard.access.authority import Relation, RelationColumn
 from discreet.guard.rewrite.authorize import authorize_query
-from discreet.guard.rewrite.bind import bind_query, bind_write
+from discreet.guard.rewrite.bind import (
+    bind_query,
+    bind_write,
+    engine_values,
+    with_engine_parameters,
+)
 from discreet.guard.rewrite.confirm import confirm_query
 from discreet.guard.rewrite.permitted import PermittedQuery, PermittedWrite
 from discreet.guard.rewrite.targets import NEW
@@ -28,12 +33,13 @@ from discreet.server.gateway.encrypted_lookups import (
 )
 from discreet.server.gateway.out_of_engine import literal_rows as listed
 from discreet.server.gateway.parameters import blank_parameters, require_row_query
-from discreet.server.gateway.plans import RowsPlan
+from discreet.server.gateway.plans import BoundQuery, RowsPlan
 from discreet.server.gateway.session_state import SessionState
 from discreet.server.gateway.sources import undecrypted_source
 from discreet.sql import build
 
 _MOST_CHANGED = 2000  # rows, which are found one by one
+_MOST_FORMS = 16  # of the numeric values of a query, whose scale is part of their type
 
 
 def decide_rows(
@@ -85,14 +91,41 @@ def read_permitted_rows(
     session: SessionState, plan: RowsPlan, values: Sequence[object]
 ) -> ArrowTable:
     """Return the rows of a permitted query with values for its parameters."""
+    if plan.has_cells:
+        return _read_cells(session, plan, values)
+    permitted = plan.permitted
+    given = engine_values(permitted.parameters, values, traits=session.traits)
+    connection = session.transaction.read()
+    bound = plan.queries.get(given.forms)
+    if bound is None:
+        bound = _bind_to_engine(session, permitted, given.forms, connection)
+        if len(plan.queries) < _MOST_FORMS:
+            plan.queries[given.forms] = bound
+    texts = [given.texts[place] for place in bound.places]
+    return connection.run(bound.query, texts, limit=session.limits.rows)
+
+
+def _bind_to_engine(
+    session: SessionState,
+    permitted: PermittedQuery,
+    forms: tuple[str, ...],
+    connection: DatabaseConnection,
+) -> BoundQuery:
+    tree, places = with_engine_parameters(
+        permitted.tree, permitted.parameters, forms, traits=session.traits
+    )
+    return BoundQuery(connection.prepare(require_row_query(tree)), places)
+
+
+def _read_cells(session: SessionState, plan: RowsPlan, values: Sequence[object]) -> ArrowTable:
+    """Return the rows of a query over encrypted columns, which literals find by their blind index."""
     permitted, limit = plan.permitted, session.limits.rows
     traits = session.ciphers.out_of_engine.traits if plan.is_out_of_engine else session.traits
     tree = require_row_query(
         bind_query(permitted.tree, permitted.parameters, values, traits=traits)
     )
     if not plan.is_out_of_engine:
-        if reads_cells(permitted.reads, session.authority):
-            add_index_lookups(tree, session.authority, session.ciphers)
+        add_index_lookups(tree, session.authority, session.ciphers)
         return session.transaction.read().query(tree, limit=limit)
     apart = session.ciphers.out_of_engine
     add_index_lookups(tree, apart.authority(session.authority), session.ciphers)

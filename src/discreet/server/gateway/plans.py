@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from sqlglot import exp
 
+from discreet.engines.databases.database import EngineQuery
 from discreet.guard.access.authority import Authority, Relation
 from discreet.guard.rewrite.permitted import PermittedQuery, PermittedWrite
 from discreet.server.session import PreparedStatement
@@ -36,12 +37,28 @@ class DecisionBasis:
 
 
 @dataclass(frozen=True)
+class BoundQuery:
+    """A query as its engine has it, and the places of the values that it still needs."""
+
+    query: EngineQuery
+    places: tuple[int, ...]
+
+
+@dataclass(frozen=True)
 class RowsPlan:
-    """A query that sees exactly what its sender may see."""
+    """A query that sees exactly what its sender may see.
+
+    `queries` is it as the engine has prepared it, for each form of its numeric values. `has_cells`: it
+    reads a table with encrypted columns, which are found by the index of a literal.
+    """
 
     basis: DecisionBasis
     permitted: PermittedQuery
     is_out_of_engine: bool = False  # runs in the gateway's memory
+    has_cells: bool = False
+    queries: dict[tuple[str, ...], BoundQuery] = field(
+        default_factory=dict[tuple[str, ...], BoundQuery], compare=False
+    )
 
 
 @dataclass(frozen=True)

@@ -25,6 +25,7 @@ from discreet.guard.statements.statement import Statement
 from discreet.server.catalog.oids import OidAllocator
 from discreet.server.gateway.audit import AuditDraft
 from discreet.server.gateway.decrypt_reads import decide_rows, require_encryptable_write
+from discreet.server.gateway.encrypted_lookups import reads_cells
 from discreet.server.gateway.incoming_copy import build_copy_insert
 from discreet.server.gateway.inference_control import prepare_controlled
 from discreet.server.gateway.large_statements import require_rights
@@ -230,7 +231,10 @@ def _prepare_rows(
         return PreparedStatement(statement, known.parameters, known.fields, known.plan)
     permitted, described, is_apart = decide_rows(session, tree, declared)
     fields = locate_fields(described, permitted.origins)
-    plan = RowsPlan(basis, permitted, is_apart)
+    has_cells = is_apart or reads_cells(permitted.reads, session.authority)
+    # Keys in the server's custody may have been opened meanwhile: then the plan is this session's own.
+    basis = decision_basis(session) if has_cells else basis
+    plan = RowsPlan(basis, permitted, is_apart, has_cells)
     _draft_audit(plan, note)
     prepared = PreparedStatement(statement, permitted.parameters, fields, plan)
     if not permitted.is_passing and not session.transaction.has_changes:
