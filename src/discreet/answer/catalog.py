@@ -25,12 +25,14 @@ WIDEST_RANGE = 1000
 class Origin:
     """How a table was reached: `label` and `name` for people, and `place`, which recognizes it there.
 
-    `place` changes whenever the content may have changed; None where that is unknown.
+    `place` changes whenever the content may have changed; None where that is unknown. `former` is the
+    account that release 0.1.0 charged for it.
     """
 
     label: str
     name: str
     place: str | None
+    former: str = ""
 
 
 @dataclass(frozen=True)

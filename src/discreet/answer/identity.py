@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import re
 import secrets
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from discreet.answer.fingerprint import SAME_TABLE_SHARE, Sample, take_sample
@@ -43,6 +45,7 @@ _DECLARED = (
     "The budget of '{}' is the one that another policy declares under the table's id, not this "
     "policy's: only a policy with that id changes it."
 )
+_PERIOD = re.compile(r"/\d{4}(s|-Q\d|-\d\d(-\d\d)?)?$")
 RANK = "discreet_rank"  # the column that `register` adds, and that is not of the table
 
 
@@ -85,8 +88,10 @@ def expected_identity(held: CatalogTable, ledger: Ledger) -> TableIdentity:
     if found is not None:
         return found
     known = ledger.source_labels()
+    former = _former_accounts(held, ledger, known)
     if held.id is None:
-        return TableIdentity((held.account,), (_UNKNOWN.format(held.name),) if known else ())
+        accounts = former or (held.account,)
+        return TableIdentity(accounts, (_UNKNOWN.format(held.name),) if known else ())
     place = _hash_location(held, ledger)
     seen = None if place is None else ledger.find_source(place)
     if seen is not None:
@@ -95,7 +100,7 @@ def expected_identity(held: CatalogTable, ledger: Ledger) -> TableIdentity:
         return _make_identity(held, accounts, ledger, known=known, sharing=[])
     is_met = any(held.account in one.accounts for one in known)
     cautions = (_UNKNOWN_ID.format(held.name),) if known and not is_met else ()
-    return TableIdentity((held.account,), cautions)
+    return TableIdentity(tuple(dict.fromkeys((held.account, *former))), cautions)
 
 
 def find_identity(held: CatalogTable, ledger: Ledger, *, at: datetime) -> TableIdentity:
@@ -118,7 +123,8 @@ def find_identity(held: CatalogTable, ledger: Ledger, *, at: datetime) -> TableI
             if share >= SAME_TABLE_SHARE or (seen_here is not None and one.id == seen_here.id)
         ]
         shared = (name for one in same for name in one.accounts)
-        accounts = tuple(dict.fromkeys((*_own_accounts(held), *shared)))
+        former = _former_accounts(held, ledger, known)
+        accounts = tuple(dict.fromkeys((*_own_accounts(held), *former, *shared)))
         accounts = accounts or (_fresh_account(held),)
         identity = _make_identity(held, accounts, ledger, known=known, sharing=same)
         added = _ledger_source(held, accounts, sample.pack(), is_declared=False)
@@ -143,6 +149,43 @@ def remember_id(
 
 def _own_accounts(held: CatalogTable) -> tuple[str, ...]:
     return () if held.id is None else (held.account,)
+
+
+def _former_accounts(
+    held: CatalogTable, ledger: Ledger, known: Iterable[LedgerSource]
+) -> tuple[str, ...]:
+    """Return the accounts that a release which named them by place charged for this table.
+
+    They count until rows were recognized under them. A file that was moved since is taken for one of its
+    name that is gone. Without an id the first also names those of its periods and analysts.
+    """
+    if held.origin is None:
+        return ()
+    names = [account.name for account in ledger.accounts()]
+    claimed = {name for one in known for name in one.accounts}
+    bases = {name: _strip_account(name) for name in names}
+    found: list[str] = []
+    for base in dict.fromkeys((held.origin.former, *_moved_accounts(held.origin.name, bases))):
+        family = [name for name in names if bases[name] == base]
+        if family and base not in claimed:
+            found += [base] if held.id is None else family
+    return tuple(found)
+
+
+def _moved_accounts(file: str, bases: Mapping[str, str]) -> list[str]:
+    """Return the accounts of files that are no longer there and had this name."""
+    former = [(base, Path(base.removeprefix("table:"))) for base in sorted({*bases.values()})]
+    return [
+        base
+        for base, path in former
+        if path.is_absolute() and path.name == file and not path.exists()
+    ]
+
+
+def _strip_account(name: str) -> str:
+    """Return the account of the table that one of a period or of an analyst belongs to."""
+    whole = name.partition("@")[2] if name.startswith("analyst:") else name
+    return _PERIOD.sub("", whole)
 
 
 def _sample(

@@ -219,7 +219,7 @@ def _find_or_draft(
     if pinned is not None:
         return pinned
     cells = open_cells()
-    origin = Origin(label, _account_label(source, name), _content_location(source, cells))
+    origin = _make_origin(source, name, cells)
     held = CatalogTable(name, cells, None, account=f"table:{label}", version="", origin=origin)
     accounts = setting.recognize(held).accounts
     found = (pins.find(wanted.name_at(account)) for account in accounts)
@@ -343,7 +343,7 @@ def _make_catalog_table(
         rank=_find_rank_column(
             _read_registration(source), source, table, declared.unit if declared else None
         ),
-        origin=Origin(label, _account_label(source, name), _content_location(source, table)),
+        origin=_make_origin(source, name, table),
         pinned=pinned,
     )
 
@@ -375,6 +375,15 @@ def _source_label(source: object, name: str) -> str:
     if text == files.STANDARD_INPUT:
         return "standard input"
     return str(Path(text).expanduser().resolve())
+
+
+def _make_origin(source: object, name: str, table: Table) -> Origin:
+    """Return how a table was reached; what was registered was charged to the table it is a copy of."""
+    label = _source_label(source, name)
+    former = _read_registration(source).get("account") or f"table:{label}"
+    return Origin(
+        label, _account_label(source, name), _content_location(source, table), former=str(former)
+    )
 
 
 def _account_label(source: object, name: str) -> str:
