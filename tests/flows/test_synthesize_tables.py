@@ -8,6 +8,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import duckdb
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
@@ -125,8 +126,9 @@ def test_the_same_request_gives_the_same_tables_and_is_free(hospital: Path, disc
         ("references: patients.id", "", "question-refused", "must belong to the people"),
         ("    limits: {rows-per-unit: 3}\n", "", "question-refused", "any number of rows in 'visits'"),
         ("visit:   {role: identifier, kind: integer}", "visit:   {role: identifier, kind: integer, references: patients.age}", "wrong-usage", "only the unit of a child table"),
+        ("references: patients.id", "references: visits.visit", "question-refused", "belong to rows of 'visits'"),
     ],
-    ids=["no-reference", "no-limit", "second-reference"],
+    ids=["no-reference", "no-limit", "second-reference", "grandchild"],
 )  # fmt: skip
 def test_tables_that_do_not_fit_are_refused_before_anything_is_spent(
     folder: Path, discreet, old: str, new: str, error: str, words: str
@@ -156,10 +158,78 @@ def test_what_is_not_declared_in_any_table_is_in_one_message(folder: Path, discr
     assert "'visits'" in ran.err
 
 
-def test_what_is_for_one_table_is_refused_for_several(hospital: Path, discreet):
-    ran = discreet(*arguments("-o", "made", "--target", "sex"))
-    assert (ran.code, ran.error) == (2, "wrong-usage")
-    assert "--target is for one table" in ran.err
+def test_a_target_is_predicted_and_judged_and_columns_are_left_out(hospital: Path, discreet):
+    more = ("--target", "ward", "--evaluate", "0.5", "--leave-out", "visits.day")
+    ran = discreet(*arguments("-o", "made", "--report", "page.html", *more), "--json")
+    assert ran.code == 0, ran.err
+    assert ran.json["target"] == ran.json["evaluation"]["target"] == "visits.ward"
+    assert ran.json["spent"]["epsilon"] == 1.5
+    relations = [set(one["columns"]) for one in ran.json["tables"][1]["marginals"]]
+    assert {"patients.sex", "ward"} in relations
+    assert {"patients.age", "ward"} in relations
+    assert pq.read_table(hospital / "made" / "visits.parquet").column_names == [
+        *("visit", "patient", "ward"),
+    ]
+    again = discreet(*arguments("-o", "again", *more), "--json")
+    assert (again.json["cached"], again.json["spent"]["epsilon"]) == (True, 0.0)
+    assert again.json["evaluation"] == ran.json["evaluation"]
+    page = (hospital / "page.html").read_text()
+    assert "By number of visits." in page
+    assert "AUC" in page
+
+
+@pytest.mark.parametrize(
+    ("more", "error", "words"),
+    [
+        (("--target", "wart"), "unknown-column", "patients.sex"),
+        (("--leave-out", "visits.wart"), "unknown-column", "visits.ward"),
+        (("--target", "visits.visit"), "unknown-column", "not among the synthesized"),
+        (("--evaluate", "1"), "wrong-usage", "--target"),
+        (("--target", "ward", "--evaluate", "2.5"), "budget-exceeded", "3.5"),
+    ],
+)
+def test_options_that_do_not_fit_are_refused_before_anything_is_spent(
+    hospital: Path, discreet, more: tuple[str, ...], error: str, words: str
+):
+    ran = discreet(*arguments("-o", "made", *more))
+    assert ran.error == error
+    assert words in ran.err
+    assert discreet(*arguments("--dry-run", "--json")).json["remaining"]["epsilon"] == 3.0
+
+
+def test_domains_of_all_tables_are_found_for_a_share_of_the_price(folder: Path, discreet):
+    bare = POLICY.replace(", bounds: [0, 9]", "").replace(", values: [a, b, c]", "")
+    write_tables(folder, policy=bare)
+    asked = arguments("--find-domains", "0.2", "--epsilon", "3", "--target", "visits.ward")
+    plan = discreet(*asked, "--dry-run", "--json").json
+    assert "patients.age and visits.ward" in plan["cautions"][0]
+    ran = discreet(*asked, "-o", "made", "--model", "model.json", "--json")
+    assert ran.code == 0, ran.err
+    assert ran.json["spent"] == {"epsilon": 3.0, "delta": 1e-9}
+    wards = {*pq.read_table(folder / "made" / "visits.parquet")["ward"].to_pylist()}
+    assert wards <= {"a", "b", "c", "*", None}
+    again = discreet(*asked, "-o", "again", "--json")
+    assert again.json["cached"] is True
+    rows = library.sample_tables(folder / "model.json", rows=20).frames["patients"]
+    assert rows["age"].null_count < 20
+
+
+@pytest.mark.parametrize("source", ["    source: clinic.duckdb\n", ""], ids=["named", "beside"])
+def test_a_duckdb_file_is_the_source_of_all_its_tables(folder: Path, discreet, source: str):
+    policy = POLICY.replace("    source: patients.csv\n", source)
+    write_tables(folder, policy=policy.replace("    source: visits.csv\n", source))
+    with duckdb.connect(str(folder / "clinic.duckdb")) as made:
+        for name in ("patients", "visits"):
+            made.execute(f"CREATE TABLE {name} AS FROM '{folder / name}.csv'")
+    ran = discreet(
+        *("synthesize", "clinic.duckdb", "--table", "patients", "--policy", "policy.yaml"),
+        *("--ledger", "ledger.sqlite", "--method", "fast", "--with", "visits", "-o", "made"),
+    )
+    assert ran.code == 0, ran.err
+    visits = pq.read_table(folder / "made" / "visits.parquet")
+    patients = pq.read_table(folder / "made" / "patients.parquet")
+    assert visits.num_rows > 0
+    assert {*visits["patient"].to_pylist()} <= {*patients["id"].to_pylist()}
 
 
 def test_only_a_folder_of_these_tables_is_replaced(hospital: Path, discreet):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from discreet.answer.accounts import summarize_remaining
@@ -27,8 +28,13 @@ if TYPE_CHECKING:
     from discreet.dp.budget import Price
     from discreet.dp.ledger.records import Reservation
 
-# Returns the columns by the domains that were found, by column.
-ColumnChoice = Callable[[Mapping[str, PrivateDomain]], Sequence[ColumnCode]]
+FoundDomains = Mapping[str, PrivateDomain]  # that were found, by column
+ColumnChoice = Callable[[FoundDomains], Sequence[ColumnCode]]
+# The columns of each of several tables, or what returns them by the domains that were found in each.
+TableColumns = (
+    Sequence[Sequence[ColumnCode]]
+    | Callable[[Sequence[FoundDomains]], Sequence[Sequence[ColumnCode]]]
+)
 
 
 @dataclass(frozen=True)
@@ -87,7 +93,7 @@ def mechanism_terms(
     held = find_protected_table(curator.catalog, table)
     rows = scan_table(held, held.name)
     limit = counting_limit(rows)
-    _plan_counting(curator, [(rows, columns)], _PlannedSearches(held, searches))
+    _plan_counting(curator, [rows], _as_table_columns(columns), [(held, searches)])
     charged = curator.payments.predict_accounts(rows.touches, at=curator.clock())
     left = summarize_remaining(curator.ledger.remaining(charged.accounts))
     return MechanismTerms(
@@ -96,10 +102,14 @@ def mechanism_terms(
 
 
 def family_mechanism_terms(
-    curator: Curator, family: TableFamily, columns: Sequence[Sequence[ColumnCode]]
+    curator: Curator,
+    family: TableFamily,
+    columns: TableColumns,
+    *,
+    searches: Sequence[DomainSearches | None] = (),
 ) -> MechanismTerms:
     """Return the terms of a mechanism on all tables of a family; nothing is spent or read."""
-    _family_run(curator, family, columns)
+    _family_run(curator, family, columns, searches)
     rows = [family.parent_rows(), *(family.child_rows(held) for held in family.children)]
     touches = [touch for one in rows for touch in one.touches]
     charged = curator.payments.predict_accounts(touches, at=curator.clock())
@@ -157,20 +167,22 @@ def release_mechanism(  # noqa: PLR0913 -- what is charged, and what is done
     with pad_duration(curator.quantum):
         held = find_protected_table(curator.catalog, table)
         rows = scan_table(held, held.name)
-        run = _plan_counting(curator, [(rows, columns)], _PlannedSearches(held, searches))
+        run = _plan_counting(curator, [rows], _as_table_columns(columns), [(held, searches)])
         order = _Order(price, request, question, room)
         return run.pay(order, lambda counters: mechanism(counters[0]), stop or CancelToken())
 
 
-def release_family_mechanism(
+def release_family_mechanism(  # noqa: PLR0913 -- what is charged, and what is done
     curator: Curator,
     family: TableFamily,
-    columns: Sequence[Sequence[ColumnCode]],
+    columns: TableColumns,
     *,
     price: Price,
     request: str,
     question: str,
     mechanism: Callable[[Sequence[CodedCounter]], bytes],
+    searches: Sequence[DomainSearches | None] = (),
+    room: Price | None = None,
     stop: CancelToken | None = None,
 ) -> MechanismResult:
     """Charge `price` to all tables of a family, and return what `mechanism` makes of their counts.
@@ -180,16 +192,19 @@ def release_family_mechanism(
     Args:
         curator: Whose tables they are.
         family: The tables.
-        columns: Of the parent, then of each child table: of its parent and of its own.
+        columns: Of the parent, then of each child table: of its parent and of its own; or what returns them
+            when domains were found.
         price: What it costs.
         request: All that decides the result, in a canonical form.
         question: What the ledger shows to people.
         mechanism: What counts, adds noise, and returns what is released.
+        searches: Domains of each table that are found privately first; a part of the price.
+        room: What must be left after a new charge, for a mechanism that follows.
         stop: Ends it from another thread.
     """
     with pad_duration(curator.quantum):
-        run = _family_run(curator, family, columns)
-        return run.pay(_Order(price, request, question), mechanism, stop or CancelToken())
+        run = _family_run(curator, family, columns, searches)
+        return run.pay(_Order(price, request, question, room), mechanism, stop or CancelToken())
 
 
 def release_row_mechanism(
@@ -228,12 +243,17 @@ def release_row_mechanism(
 
 
 def _family_run(
-    curator: Curator, family: TableFamily, columns: Sequence[Sequence[ColumnCode]]
+    curator: Curator,
+    family: TableFamily,
+    columns: TableColumns,
+    searches: Sequence[DomainSearches | None],
 ) -> _MechanismRun[CodedCounter]:
-    for held in (family.parent, *family.children):
+    tables = (family.parent, *family.children)
+    for held in tables:
         find_protected_table(curator.catalog, held.name)
     rows = [family.parent_rows(), *(family.child_rows(held) for held in family.children)]
-    return _plan_counting(curator, list(zip(rows, columns, strict=True)))
+    searched = list(zip(tables, searches, strict=True)) if searches else []
+    return _plan_counting(curator, rows, columns, searched)
 
 
 @dataclass(frozen=True)
@@ -247,40 +267,51 @@ class _Order:
 
 
 class _PlannedSearches:
-    """Searches for domains of one table, planned before anything is spent."""
+    """Searches for domains of some tables, planned before anything is spent."""
 
-    def __init__(self, held: CatalogTable, searches: DomainSearches | None) -> None:
-        self._held, self._searches = held, searches
-        self.plans = [] if searches is None else searches.plan(held)
+    def __init__(self, searched: Sequence[tuple[CatalogTable, DomainSearches | None]]) -> None:
+        self._searched = searched
+        self._planned = [
+            [] if searches is None else searches.plan(held) for held, searches in searched
+        ]
+        self.plans = [plan for plans in self._planned for plan in plans]
 
-    def find(self, exact: Sequence[ExactResults]) -> dict[str, PrivateDomain]:
-        """Return what is found of what was counted, with noise."""
-        return {} if self._searches is None else self._searches.read(self._held, self.plans, exact)
+    def find(self, exact: Sequence[ExactResults]) -> list[FoundDomains]:
+        """Return what is found in each table of what was counted, with noise."""
+        counted = iter(exact)
+        return [
+            {} if searches is None else searches.read(held, plans, [*islice(counted, len(plans))])
+            for (held, searches), plans in zip(self._searched, self._planned, strict=True)
+        ]
+
+
+def _as_table_columns(columns: Sequence[ColumnCode] | ColumnChoice) -> TableColumns:
+    """Return the columns of one table as those of several."""
+    if callable(columns):
+        return lambda found: [columns(found[0])]
+    return [columns]
 
 
 def _plan_counting(
     curator: Curator,
-    counted: Sequence[tuple[Rows, Sequence[ColumnCode] | ColumnChoice]],
-    searches: _PlannedSearches | None = None,
+    counted: Sequence[Rows],
+    columns: TableColumns,
+    searched: Sequence[tuple[CatalogTable, DomainSearches | None]],
 ) -> _MechanismRun[CodedCounter]:
     """Return the run of a mechanism that counts coded rows; refuse rows without a limit."""
-    for rows, _ in counted:
+    for rows in counted:
         counting_limit(rows)
 
-    def make_counters(found: Mapping[str, PrivateDomain]) -> list[CodedCounter]:
+    def make_counters(found: Sequence[FoundDomains]) -> list[CodedCounter]:
+        chosen = columns(found) if callable(columns) else columns
         return [
-            CodedCounter(
-                rows,
-                columns(found) if callable(columns) else columns,
-                curator.engine,
-                lock=curator.payments.lock,
-            )
-            for rows, columns in counted
+            CodedCounter(rows, some, curator.engine, lock=curator.payments.lock)
+            for rows, some in zip(counted, chosen, strict=True)
         ]
 
-    touches = [touch for rows, _ in counted for touch in rows.touches]
-    needs_domains = any(callable(columns) for _, columns in counted)
-    return _MechanismRun(curator, touches, make_counters, searches, needs_domains=needs_domains)
+    touches = [touch for rows in counted for touch in rows.touches]
+    searches = _PlannedSearches(searched)
+    return _MechanismRun(curator, touches, make_counters, searches, needs_domains=callable(columns))
 
 
 class _RowSource(Protocol):
@@ -307,15 +338,16 @@ class _MechanismRun(Generic[Source]):
         self,
         curator: Curator,
         touches: Sequence[TouchedTable],
-        make_sources: Callable[[Mapping[str, PrivateDomain]], list[Source]],
+        make_sources: Callable[[Sequence[FoundDomains]], list[Source]],
         searches: _PlannedSearches | None = None,
         *,
         needs_domains: bool = False,
     ) -> None:
-        self._curator, self._touches, self._searches = curator, touches, searches
+        self._curator, self._touches = curator, touches
+        self._searches = searches or _PlannedSearches([])
         self._make_sources = make_sources
         self._has_searched = False
-        self._sources: list[Source] = [] if needs_domains else make_sources({})
+        self._sources: list[Source] = [] if needs_domains else make_sources([])
 
     def pay(
         self, order: _Order, mechanism: Callable[[Sequence[Source]], bytes], stop: CancelToken
@@ -382,8 +414,7 @@ class _MechanismRun(Generic[Source]):
         def read() -> list[ExactResults]:
             for source in self._sources:
                 source.store_rows()
-            plans = self._searches.plans if self._searches is not None else []
-            return [run_queries(plan, engine) for plan in plans]
+            return [run_queries(plan, engine) for plan in self._searches.plans]
 
         with self._curator.payments.hold_engine(stop):
             try:
@@ -396,10 +427,7 @@ class _MechanismRun(Generic[Source]):
 
     def _code_rows(self, exact: Sequence[ExactResults]) -> list[Source]:
         """Find domains, and return the rows that are coded by them."""
-        found: dict[str, PrivateDomain] = {}
-        if exact and self._searches is not None:
-            self._has_searched = True
-            found = self._searches.find(exact)
+        self._has_searched = bool(exact)
         if not self._sources:
-            self._sources = self._make_sources(found)
+            self._sources = self._make_sources(self._searches.find(exact))
         return self._sources

@@ -102,6 +102,14 @@ def find_family(catalog: Catalog, parent: str, children: Sequence[str]) -> Table
     for child in found.children:
         said = child.policy.column(child.unit) if child.policy and child.unit else None
         is_periodic = child.policy is not None and child.policy.unit_period is not None
+        between = None if said is None or said.references is None else said.references[0]
+        if between is not None and between != held.name:
+            raise QuestionRefused(
+                f"The rows of '{child.name}' belong to rows of '{between}', and those of a child table must belong to "
+                f"the people of '{held.name}'. Make a view or a file of '{child.name}' that also has the column of "
+                f"'{between}' which refers to them, let `unit:` name that column, with `references: "
+                f"{held.name}.{held.unit}`, and leave out the reference to '{between}'."
+            )
         if said is None or is_periodic or said.references != (held.name, held.unit):
             raise QuestionRefused(
                 f"The rows of '{child.name}' must belong to the people of '{held.name}'. In its policy let `unit:` "

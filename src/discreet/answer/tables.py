@@ -26,6 +26,8 @@ from discreet.dp.ledger.ledger import Ledger
 from discreet.engines import files
 from discreet.engines.address import take_parameter, without_password
 from discreet.engines.connect import (
+    find_named_files,
+    holds_tables,
     is_local,
     is_untyped_source,
     label_of,
@@ -254,6 +256,13 @@ def _is_database(source: object) -> bool:
     return spec is not None and spec.list_tables is not None
 
 
+def _file_has_table(source: object, name: str) -> bool:
+    """Whether a file of several tables, such as a DuckDB database or a workbook, has one of this name."""
+    if not isinstance(source, (str, Path)) or not find_named_files(source):
+        return False
+    return holds_tables(source) and find_engine(source) is None and name in list_tables(source)
+
+
 def _open_database_catalog(url: str, setting: _CatalogOptions) -> tuple[Catalog, Engine]:
     policy = setting.policy
     names = list_tables(url)
@@ -307,10 +316,12 @@ def _table_opener(
     def opened() -> CatalogTable:
         place = declared.source
         if place is None:
-            place = str(main) if _is_database(main) else declared.name
+            is_beside = _is_database(main) or _file_has_table(main, declared.name)
+            place = str(main) if is_beside else declared.name
         elif "://" not in place and find_engine(place) is None:
             place = str(folder / place)
-        table = declared.name if _is_database(place) and "table=" not in place else None
+        is_named = _is_database(place) and "table=" not in place
+        table = declared.name if is_named or _file_has_table(place, declared.name) else None
         found, _ = _open_source(
             place,
             declared,

@@ -9,9 +9,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from discreet.answer.catalog import CatalogTable
+from discreet.answer.catalog import CatalogTable, require_policy
 from discreet.answer.coded_counts import ColumnCode, counting_limit
 from discreet.answer.curator import Curator, open_curator
+from discreet.answer.domain_search import DomainSearches, PrivateDomain
 from discreet.answer.mechanism import (
     MechanismResult,
     family_mechanism_terms,
@@ -20,9 +21,18 @@ from discreet.answer.mechanism import (
 from discreet.answer.rows import Rows
 from discreet.answer.table_family import TableFamily, find_family
 from discreet.answer.wording import format_amounts
+from discreet.api.domain_searches import as_found_domains, caution_of_searches, divide_searches
 from discreet.api.publication import current_time, open_registry
+from discreet.domain.declared import Need
 from discreet.dp.accounting.exact import to_fraction
-from discreet.errors import RiskNotTolerated, UndeclaredDomain, WrongUsage
+from discreet.dp.budget import Price
+from discreet.errors import (
+    RiskNotTolerated,
+    UndeclaredDomain,
+    UnknownColumn,
+    WrongUsage,
+    did_you_mean,
+)
 from discreet.formatting import join_names
 from discreet.policy.load import load_policy
 from discreet.policy.model import Policy, TablePolicy
@@ -31,10 +41,12 @@ from discreet.progress import Progress
 from discreet.registry import find_engine
 from discreet.release.gate import Gate
 from discreet.release.registry import Registry, registry_of_table
-from discreet.release.synthesize.domain import TableDomain, table_domain
+from discreet.release.synthesize.domain import TableDomain
+from discreet.release.synthesize.family import FamilyModel
 from discreet.release.synthesize.family_file import ModeledTable, SavedTables
 from discreet.release.synthesize.family_gate import FamilySource
-from discreet.release.synthesize.family_request import FamilyChild, FamilyRequest, SavedFamily
+from discreet.release.synthesize.family_request import FamilyChild, FamilyRequest
+from discreet.release.synthesize.planned_domain import PlannedDomain, plan_domain
 from discreet.release.synthesize.record import (
     TableExplanation,
     TablesExplanation,
@@ -49,7 +61,6 @@ def open_family(
     source: object, policy: Policy | str | Path, given: Mapping[str, Any]
 ) -> Generator[FamilySynthesis]:
     """Open the tables with their policy; all that can be refused without data is refused here."""
-    method = require_method(given["method"])
     loaded = load_policy(policy) if isinstance(policy, (str, Path)) else policy
     reading = {
         name: given[name] for name in ("ledger", "analyst", "delimiter", "encoding", "memory")
@@ -60,45 +71,86 @@ def open_family(
     with open_curator(source, loaded, table=main, **reading) as curator:
         parent = curator.catalog.find_named(given["table"])
         family = find_family(curator.catalog, parent.name, given["children"])
-        domains = _find_domains((family.parent, *family.children))
-        delta = given["delta"]
-        if delta is None:
-            delta = 0 if method == "pure" else DEFAULT_DELTA
-        request = FamilyRequest(
-            family.parent.name,
-            SynthesisRequest(domains[0], method, to_fraction(given["epsilon"]), to_fraction(delta)),
-            tuple(
-                FamilyChild(held.name, domain, family.most_children(held))
-                for held, domain in zip(family.children, domains[1:], strict=True)
-            ),
+        tables = (family.parent, *family.children)
+        is_searched = bool(to_fraction(given["find_domains"] or 0))
+        planned = _plan_domains(tables, given["leave_out"] or (), finds_domains=is_searched)
+        yield FamilySynthesis(
+            source, curator, family, tuple(planned), _make_request(family, planned, given)
         )
-        yield FamilySynthesis(source, curator, family, request)
 
 
-def policy_of(held: CatalogTable) -> TablePolicy:
-    """Return the policy of a table.
+def _make_request(
+    family: TableFamily, planned: Sequence[PlannedDomain], given: Mapping[str, Any]
+) -> FamilyRequest:
+    method, delta = require_method(given["method"]), given["delta"]
+    if delta is None:
+        delta = 0 if method == "pure" else DEFAULT_DELTA
+    tables = (family.parent, *family.children)
+    named: list[tuple[str, Need]] = [
+        (f"{held.name}.{column}", need)
+        for held, one in zip(tables, planned, strict=True)
+        for column, need in one.searched
+    ]
+    target = None if given["target"] is None else _find_target(tables, given["target"])
+    return FamilyRequest(
+        family.parent.name,
+        SynthesisRequest(
+            planned[0].domain,
+            method,
+            to_fraction(given["epsilon"]),
+            to_fraction(delta),
+            searched=tuple(named),
+            search_share=to_fraction(given["find_domains"] or 0),
+            search_facts=tuple(fact for one in planned for fact in one.facts),
+        ),
+        tuple(
+            FamilyChild(held.name, one.domain, family.most_children(held))
+            for held, one in zip(family.children, planned[1:], strict=True)
+        ),
+        tuple(one.searched for one in planned),
+        target,
+    )
 
-    Raises:
-        WrongUsage: It has none.
-    """
-    if held.policy is None:
-        raise WrongUsage(f"'{held.name}' has no policy. Write one with `discreet init`.")
-    return held.policy
+
+def _find_target(tables: Sequence[CatalogTable], name: str) -> tuple[str, str]:
+    """Return the one table that has a column, and its name there."""
+    found = _find_column(tables, name)
+    if len(found) > 1:
+        listed = join_names([f"{held.name}.{column}" for held, column in found])
+        raise WrongUsage(f"Several tables have a column '{name}'. Name one of {listed}.")
+    held, column = found[0]
+    return held.name, column
 
 
-def _find_domains(tables: Sequence[CatalogTable]) -> list[TableDomain]:
+def _find_column(tables: Sequence[CatalogTable], name: str) -> list[tuple[CatalogTable, str]]:
+    """Return the tables that have a column, which is called `COLUMN` or `TABLE.COLUMN`."""
+    known = [(held, column.name) for held in tables for column in held.planned_columns]
+    exact = [(held, column) for held, column in known if f"{held.name}.{column}" == name]
+    found = exact or [(held, column) for held, column in known if column == name]
+    if not found:
+        near = did_you_mean(name, [f"{held.name}.{column}" for held, column in known])
+        raise UnknownColumn(f"None of the tables has a column '{name}'.{near}")
+    return found
+
+
+def _plan_domains(
+    tables: Sequence[CatalogTable], leave_out: Sequence[str], *, finds_domains: bool
+) -> list[PlannedDomain]:
     """Return the domain of each table; what is not declared in any of them is in one message."""
-    found: list[TableDomain] = []
+    left = [found for name in leave_out for found in _find_column(tables, name)]
+    planned: list[PlannedDomain] = []
     refused: list[UndeclaredDomain] = []
     for held in tables:
+        policy = require_policy(held, f"A synthetic table of '{held.name}'")
+        policy = policy.leave_out([column for of, column in left if of is held])
         try:
-            found.append(table_domain(policy_of(held), held.planned_columns))
+            planned.append(plan_domain(policy, held.planned_columns, finds_domains=finds_domains))
         except UndeclaredDomain as error:
             refused.append(error)
     if refused:
         columns = [name for error in refused for name in error.columns]
         raise UndeclaredDomain(" ".join(map(str, refused)), columns=columns)
-    return found
+    return planned
 
 
 @dataclass(frozen=True)
@@ -108,6 +160,7 @@ class FamilySynthesis:
     source: object
     curator: Curator
     family: TableFamily
+    planned: tuple[PlannedDomain, ...]
     request: FamilyRequest
 
     @property
@@ -118,12 +171,17 @@ class FamilySynthesis:
     @property
     def names(self) -> tuple[str, ...]:
         """The names of all tables."""
-        return tuple(held.name for held in self.tables)
+        return self.request.names
 
     @property
     def policies(self) -> tuple[TablePolicy, ...]:
-        """The policies of all tables."""
-        return tuple(policy_of(held) for held in self.tables)
+        """The policies of all tables, with what the call leaves out."""
+        return tuple(one.policy for one in self.planned)
+
+    @property
+    def _searches(self) -> list[DomainSearches | None]:
+        """The domains that are found first in each table."""
+        return divide_searches(self.request.parent, self.planned)
 
     def counted_rows(self) -> list[Rows]:
         """Return the rows that are counted: parents, and the children of each table with their parents."""
@@ -145,9 +203,11 @@ class FamilySynthesis:
 
     def explain(self) -> TablesExplanation:
         """Return the price of all tables and expected errors; no row is read."""
-        terms = family_mechanism_terms(self.curator, self.family, self.column_codes())
+        terms = family_mechanism_terms(
+            self.curator, self.family, self.column_codes(), searches=self._searches
+        )
         request, limits = self.request.parent, self.limits()
-        unit = self.policies[0].unit or "row"
+        unit = self.policies[0].unit_words
         errors = self.request.expected_errors(limits)
         price = format_amounts(float(request.epsilon), float(request.delta))
         return TablesExplanation(
@@ -161,50 +221,79 @@ class FamilySynthesis:
             delta=float(request.delta),
             rho=None if request.price.rho is None else float(request.price.rho),
             unit=unit,
+            target=self.target_words,
             tables=tuple(
-                TableExplanation(name, most, describe_synthesis(domain, dict(enumerate(found))))
-                for name, most, domain, found in zip(
-                    self.names, limits, self.request.domains, errors, strict=True
+                TableExplanation(
+                    name, most, describe_synthesis(one.domain, dict(enumerate(found)), one.searched)
+                )
+                for name, most, one, found in zip(
+                    self.names, limits, self.planned, errors, strict=True
                 )
             ),
             remaining=terms.remaining,
-            cautions=terms.cautions,
+            cautions=(*caution_of_searches(request), *terms.cautions),
         )
 
-    def pay(self, step: Progress) -> MechanismResult:
-        """Charge the request, and return its model: the same one whenever the same is asked for."""
-        for policy, domain in zip(self.policies, self.request.domains, strict=True):
-            points = find_unsure(policy, among=domain.order)
+    @property
+    def target_words(self) -> str | None:
+        """The column that others are to predict, with its table."""
+        return None if self.request.target is None else ".".join(self.request.target)
+
+    def pay(self, step: Progress, *, room: Price | None) -> MechanismResult:
+        """Charge the request, and return its model: the same one whenever the same is asked for.
+
+        A new request is refused unless `room` is left after it, for the evaluation of its model.
+        """
+        for one in self.planned:
+            named = (*one.domain.order, *(name for name, _ in one.searched))
+            points = find_unsure(one.policy, among=named)
             if points:
                 raise RiskNotTolerated(f"Nothing was read or spent. {points[0]}", findings=())
         step("measuring", 0, 1)
+        final = self
+
+        def choose_columns(found: Sequence[Mapping[str, PrivateDomain]]) -> list[list[ColumnCode]]:
+            nonlocal final
+            domains = [
+                one.complete(as_found_domains(mine))
+                for one, mine in zip(self.planned, found, strict=True)
+            ]
+            final = self.with_domains(domains)
+            return final.column_codes()
 
         def fit(counters: Sequence[Any]) -> bytes:
             seed = secrets.randbits(63)
-            return SavedFamily(self.request.fit(counters, seed=seed), seed).to_bytes()
+            return final.save_model(final.request.fit(counters, seed=seed), seed).to_bytes()
 
+        has_searches = any(one.searched for one in self.planned)
         return release_family_mechanism(
             self.curator,
             self.family,
-            self.column_codes(),
+            choose_columns if has_searches else self.column_codes(),
+            searches=self._searches,
             price=self.request.parent.price,
+            room=room,
             request=self.request.key(),
             question=f"synthesize {', '.join(self.names)} ({self.request.parent.method})",
             mechanism=fit,
         )
 
-    def saved_tables(self, paid: MechanismResult) -> SavedTables:
-        """Return the model that was paid for, with all that its rows need."""
-        kept, request = SavedFamily.from_bytes(paid.content), self.request.parent
-        tables = [ModeledTable(self.names[0], request.domain, self.limits()[0])]
+    def with_domains(self, domains: Sequence[TableDomain]) -> FamilySynthesis:
+        """Return the same with the domains of all tables, after they were found."""
+        return replace(self, request=self.request.with_domains(domains))
+
+    def save_model(self, model: FamilyModel, seed: int) -> SavedTables:
+        """Return a model with all that its rows need."""
+        request, limits = self.request.parent, self.limits()
+        tables = [ModeledTable(self.names[0], request.domain, limits[0])]
         tables += [ModeledTable(one.name, one.domain, one.most) for one in self.request.children]
         privacy = {
             "epsilon": str(request.epsilon),
             "delta": str(request.delta),
-            "unit": self.policies[0].unit or "row",
+            "unit": self.policies[0].unit_words,
             "method": request.method,
         }
-        return SavedTables(tuple(tables), kept.model, kept.seed, privacy)
+        return SavedTables(tuple(tables), model, seed, privacy)
 
     def open_registries(self, source: object, policy: object, *, remembers: bool) -> list[Registry]:
         """Return where releases of each table are remembered, all in the same folders."""

@@ -13,7 +13,7 @@ import numpy as np
 
 from discreet.answer.catalog import CatalogTable, require_policy
 from discreet.answer.curator import Curator, open_curator
-from discreet.answer.domain_search import DomainSearch, DomainSearches, PrivateDomain
+from discreet.answer.domain_search import DomainSearches, PrivateDomain
 from discreet.answer.mechanism import (
     MechanismResult,
     MechanismTerms,
@@ -23,10 +23,10 @@ from discreet.answer.mechanism import (
 )
 from discreet.answer.wording import format_amounts
 from discreet.api.declarations import DECLARATIONS, declare_columns
+from discreet.api.domain_searches import as_found_domains, caution_of_searches, divide_searches
 from discreet.api.publication import choose_manifest_path, current_time, open_registry
 from discreet.api.sample import require_drawable
 from discreet.api.synthesis_evaluation import evaluate_model, require_evaluation
-from discreet.domain.declared import FoundDomain
 from discreet.dp.accounting.exact import ExactNumber, to_fraction
 from discreet.dp.budget import Price
 from discreet.errors import RiskNotTolerated, UnknownColumn, WrongUsage, did_you_mean
@@ -38,7 +38,6 @@ from discreet.progress import Progress, follow_phases
 from discreet.release.gate import Gate, GateResult
 from discreet.release.output.target import Target
 from discreet.release.registry import Registry, registry_of_table
-from discreet.release.synthesize.domain import table_domain, undeclared_columns
 from discreet.release.synthesize.gate import (
     Codes,
     RowCounter,
@@ -48,6 +47,7 @@ from discreet.release.synthesize.gate import (
     list_attacks,
 )
 from discreet.release.synthesize.model_file import SavedModel, require_memory
+from discreet.release.synthesize.planned_domain import PlannedDomain, plan_domain
 from discreet.release.synthesize.publish import (
     keep_synthetic_record,
     synthetic_manifest,
@@ -55,7 +55,6 @@ from discreet.release.synthesize.publish import (
     write_synthetic_rows,
 )
 from discreet.release.synthesize.record import (
-    ColumnSynthesis,
     MeasuredMarginal,
     SynthesisExplanation,
     SyntheticRelease,
@@ -282,23 +281,22 @@ def _open_synthesis(
         if delta is None:
             delta = 0 if method == "pure" else DEFAULT_DELTA
         share = to_fraction(given.get("find_domains") or 0)
-        searched = undeclared_columns(asked, held.planned_columns) if share else ()
-        names = [one.column.name for one in searched]
+        planned = plan_domain(asked, held.planned_columns, finds_domains=bool(share))
         request = SynthesisRequest(
-            table_domain(_leave_columns_out(asked, names), held.planned_columns),
+            planned.domain,
             method,
             to_fraction(given["epsilon"]),
             to_fraction(delta),
             given.get("target"),
-            tuple((one.column.name, one.need) for one in searched),
+            planned.searched,
             share,
-            _search_facts(asked, names),
+            planned.facts,
         )
-        if not request.domain.columns and not searched:
+        if not request.domain.columns and not planned.searched:
             raise WrongUsage(
                 f"No column of '{held.name}' is left to synthesize. Declare `values` or `bounds` of some."
             )
-        yield _Synthesis(source, curator, held, asked, request)
+        yield _Synthesis(source, curator, held, planned, request)
 
 
 @dataclass(frozen=True)
@@ -308,8 +306,13 @@ class _Synthesis:
     source: object
     curator: Curator
     held: CatalogTable
-    policy: TablePolicy
+    planned: PlannedDomain
     request: SynthesisRequest
+
+    @property
+    def policy(self) -> TablePolicy:
+        """The table's policy, with what the call leaves out."""
+        return self.planned.policy
 
     @property
     def terms(self) -> MechanismTerms:
@@ -320,26 +323,11 @@ class _Synthesis:
     @property
     def _domain_searches(self) -> DomainSearches | None:
         """The domains that are found first, if there are any."""
-        request = self.request
-        if not request.searched:
-            return None
-        columns = tuple(DomainSearch(name, need) for name, need in request.searched)
-        noise = "laplace" if request.method == "pure" else "gaussian"
-        return DomainSearches(columns, request.search_amount, request.slip, noise)
+        return divide_searches(self.request, [self.planned])[0]
 
     def _with_domains(self, found: Mapping[str, PrivateDomain]) -> SynthesisRequest:
         """Return the request with the domains that were found."""
-        known = {name: FoundDomain(one.values, one.bounds) for name, one in found.items()}
-        domain = table_domain(self.policy, self.held.planned_columns, found=known)
-        return replace(self.request, domain=domain)
-
-    @property
-    def unit_words(self) -> str:
-        """Whose rows are protected together."""
-        unit, period = self.policy.unit, self.policy.unit_period
-        if unit is None:
-            return "row"
-        return unit if period is None else f"{unit} in one {period.period} of {period.column}"
+        return replace(self.request, domain=self.planned.complete(as_found_domains(found)))
 
     @property
     def _price_words(self) -> dict[str, Any]:
@@ -347,7 +335,7 @@ class _Synthesis:
         return {
             "epsilon": str(request.epsilon),
             "delta": str(request.delta),
-            "unit": self.unit_words,
+            "unit": self.policy.unit_words,
             "method": request.method,
         }
 
@@ -355,7 +343,7 @@ class _Synthesis:
         """Return price and expected errors; no row is read."""
         terms, request = self.terms, self.request
         errors = request.expected_errors(sensitivity=terms.rows_per_unit, one=1)
-        columns = self._describe_columns(dict(enumerate(errors)))
+        columns = describe_synthesis(request.domain, dict(enumerate(errors)), request.searched)
         searched = [name for name, _ in request.searched]
         names = [one.column for one in columns if one.codes is not None or one.column in searched]
         return SynthesisExplanation(
@@ -369,12 +357,12 @@ class _Synthesis:
             epsilon=float(request.epsilon),
             delta=float(request.delta),
             rho=_float_rho(request),
-            unit=self.unit_words,
+            unit=self.policy.unit_words,
             rows_per_unit=terms.rows_per_unit,
             target=request.target,
             columns=columns,
             remaining=terms.remaining,
-            cautions=(*_search_cautions(request), *terms.cautions),
+            cautions=(*caution_of_searches(request), *terms.cautions),
         )
 
     def pay(self, step: Progress, *, room: Price | None) -> MechanismResult:
@@ -477,7 +465,7 @@ class _Synthesis:
     ) -> SyntheticRelease:
         request, fitted = self.request, saved.model
         errors = dict(zip(fitted.rules.places, fitted.columns.scales, strict=True))
-        described = self._describe_columns(errors)
+        described = describe_synthesis(request.domain, errors, request.searched)
         names = [one.name for one in request.domain.columns]
         marginals = tuple(
             MeasuredMarginal(tuple(names[place] for place in places), one.cells, scale)
@@ -491,13 +479,13 @@ class _Synthesis:
             table=self.held.name,
             verdict=(
                 f"{rows:,} synthetic rows of '{self.held.name}', which anybody may have: "
-                f"{_format_price(request)} for each {self.unit_words}."
+                f"{_format_price(request)} for each {self.policy.unit_words}."
             ),
             method=request.method,
             epsilon=float(request.epsilon),
             delta=float(request.delta),
             rho=_float_rho(request),
-            unit=self.unit_words,
+            unit=self.policy.unit_words,
             rows_per_unit=self.terms.rows_per_unit,
             target=request.target,
             total=fitted.columns.total,
@@ -509,18 +497,9 @@ class _Synthesis:
             findings=passed.findings,
             accepted_risk=passed.accepted,
             not_tried=passed.not_tried,
-            cautions=(*_search_cautions(request), *paid.cautions, *passed.cautions),
+            cautions=(*caution_of_searches(request), *paid.cautions, *passed.cautions),
             _model=saved,
         )
-
-    def _describe_columns(self, errors: Mapping[int, float]) -> tuple[ColumnSynthesis, ...]:
-        domain = self.request.domain
-        found = tuple(
-            ColumnSynthesis(name, f"synthesized, {need} found privately", None, None)
-            for name, need in self.request.searched
-            if name not in domain.order
-        )
-        return (*describe_synthesis(domain, errors), *found)
 
 
 def _float_rho(request: SynthesisRequest) -> float | None:
@@ -539,30 +518,8 @@ def _leave_out(held: CatalogTable, names: Sequence[str]) -> TablePolicy:
     for name in names:
         if name not in known:
             raise UnknownColumn(f"Column '{name}' is not in the table.{did_you_mean(name, known)}")
-    return _leave_columns_out(policy, names)
-
-
-def _leave_columns_out(policy: TablePolicy, names: Sequence[str]) -> TablePolicy:
-    left = tuple(dict.fromkeys((*policy.release.leave_out, *names)))
-    return replace(policy, release=replace(policy.release, leave_out=left))
-
-
-def _search_facts(policy: TablePolicy, names: Sequence[str]) -> tuple[str, ...]:
-    """Return what is declared of columns that are not in the domain before they are found."""
-    columns = [policy.column(name) for name in names]
-    return tuple(repr(one.hierarchy) for one in columns if one is not None)
+    return policy.leave_out(names)
 
 
 def _column_codes(request: SynthesisRequest) -> list[Any]:
     return [(one.name, one.code, one.size) for one in request.domain.columns]
-
-
-def _search_cautions(request: SynthesisRequest) -> tuple[str, ...]:
-    if not request.searched:
-        return ()
-    names = join_names([name for name, _ in request.searched])
-    caution = (
-        f"The values or bounds of {names} are not declared: {float(request.search_share):.0%} of the price "
-        "finds them with noise. Rare values count as one, and numbers beyond the bounds as the bounds."
-    )
-    return (caution,)

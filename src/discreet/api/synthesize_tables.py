@@ -11,9 +11,11 @@ import numpy as np
 
 from discreet.answer.mechanism import MechanismResult
 from discreet.answer.wording import format_amounts
+from discreet.api.domain_searches import caution_of_searches
 from discreet.api.family_synthesis import FamilySynthesis, open_family
 from discreet.api.publication import choose_manifest_path, current_time
 from discreet.api.sample import require_drawable
+from discreet.api.synthesis_evaluation import evaluate_tables, require_evaluation
 from discreet.api.synthesize import SynthesisMethod
 from discreet.dp.accounting.exact import ExactNumber
 from discreet.engines.engine import ArrowTable
@@ -58,10 +60,14 @@ def synthesize_tables(  # noqa: PLR0913 -- the options of the command
     epsilon: ExactNumber = 1,
     delta: ExactNumber | None = None,
     method: SynthesisMethod = "full",
+    target: str | None = None,
     rows: int | None = None,
+    find_domains: ExactNumber | None = None,
+    leave_out: Sequence[str] | None = None,
     output: str | Path | None = None,
     file_format: str | None = None,
     model: str | Path | None = None,
+    evaluate: ExactNumber | None = None,
     accept_risk: str | None = None,
     force: bool = False,
     ledger: str | Path | None = None,
@@ -85,11 +91,19 @@ def synthesize_tables(  # noqa: PLR0913 -- the options of the command
         epsilon: What all tables cost together.
         delta: The chance that Gaussian noise does not cover; by default 1e-9, and 0 for `pure`.
         method: `full`, `fast`, or `pure` (epsilon without delta).
+        target: The column that others of its table are to predict, as `visits.ward`: its relations with them, and
+            with the columns of the parent, are measured in any case.
         rows: How many parents; by default the noisy number of rows of the source.
+        find_domains: The share of the price that finds bounds and values that are not declared, such as
+            0.1; without it they are refused.
+        leave_out: Columns that the tables are not to have, as `ward` or `visits.ward`, besides those that the
+            policy leaves out.
         output: The folder that gets a file for each table, with a manifest beside it; without it they
             stay in memory.
         file_format: The format of the files, by its ending, such as `csv`; by default `parquet`.
         model: Where the model goes, a JSON file: `discreet.sample_tables` draws more rows from it.
+        evaluate: Also measure, for this epsilon more, how well a model that learns from synthetic rows
+            predicts the target in the source.
         accept_risk: Why they are published even if attacks learn more than the policy tolerates.
         force: Replace the folder, if it holds such tables only, and the model.
         ledger: A file or a `postgresql://` URL; `DISCREET_LEDGER`, the user's file, or memory for a frame.
@@ -132,6 +146,7 @@ def synthesize_tables(  # noqa: PLR0913 -- the options of the command
     places = _choose_places(output, file_format, model, force=force)
     if rows is not None:
         require_drawable(rows)
+    price = None if evaluate is None else require_evaluation(target, evaluate)
     with (
         follow_phases(progress, first="opening") as step,
         open_family(source, policy, given) as opened,
@@ -139,10 +154,15 @@ def synthesize_tables(  # noqa: PLR0913 -- the options of the command
         if places.folder is not None:
             require_table_folder(places.folder, opened.names, force=force)
         require_memory(rows or 1, opened.request.parent.domain)
-        paid = opened.pay(step)
-        known = opened.open_registries(source, policy, remembers=output is not None)
-        publication = _FamilyPublication(opened, paid, places, accept_risk, step)
-        return publication.publish(known, parents=rows)
+        paid = opened.pay(step, room=price)
+        saved = SavedTables.from_bytes(paid.content)
+        final = opened.with_domains([one.domain for one in saved.tables])
+        judged = None
+        if price is not None:
+            judged, paid = evaluate_tables(final, saved, paid, price=price)
+        known = final.open_registries(source, policy, remembers=output is not None)
+        publication = _FamilyPublication(final, paid, saved, places, accept_risk, step)
+        return replace(publication.publish(known, parents=rows), evaluation=judged)
 
 
 def explain_tables(  # noqa: PLR0913 -- the options of the command
@@ -154,6 +174,9 @@ def explain_tables(  # noqa: PLR0913 -- the options of the command
     epsilon: ExactNumber = 1,
     delta: ExactNumber | None = None,
     method: SynthesisMethod = "full",
+    target: str | None = None,
+    find_domains: ExactNumber | None = None,
+    leave_out: Sequence[str] | None = None,
     ledger: str | Path | None = None,
     analyst: str | None = None,
     delimiter: str | None = None,
@@ -170,6 +193,9 @@ def explain_tables(  # noqa: PLR0913 -- the options of the command
         epsilon: What all tables cost together.
         delta: The chance that Gaussian noise does not cover; by default 1e-9, and 0 for `pure`.
         method: `full`, `fast` or `pure`.
+        target: The column that others of its table are to predict, as `visits.ward`.
+        find_domains: The share of the price that finds what is not declared.
+        leave_out: Columns that the tables are not to have, as `ward` or `visits.ward`.
         ledger: A file or a `postgresql://` URL; `DISCREET_LEDGER`, the user's file, or memory for a frame.
         analyst: The analyst's name, if the policy has budgets of analysts.
         delimiter: What separates the columns of a CSV file.
@@ -230,6 +256,7 @@ class _FamilyPublication:
 
     opened: FamilySynthesis
     paid: MechanismResult
+    saved: SavedTables
     places: _FamilyPlaces
     accepted: str | None
     step: Progress
@@ -237,7 +264,7 @@ class _FamilyPublication:
     def publish(self, registries: Sequence[Registry], *, parents: int | None) -> SyntheticTables:
         """Draw rows, attack them, and write what passes; all of it follows from what was paid for."""
         opened, request, folder = self.opened, self.opened.request, self.places.folder
-        saved = opened.saved_tables(self.paid)
+        saved = self.saved
         self.step("drawing", 0, 1)
         count = parents or max(1, round(saved.model.parent.columns.total))
         rows, drawn = saved.draw(count, np.random.default_rng(saved.seed))
@@ -331,7 +358,7 @@ class _FamilyPublication:
         opened, request = self.opened, self.opened.request.parent
         numbers = join_names([f"{one.rows:,} of '{one.table}'" for one in tables])
         price = format_amounts(float(request.epsilon), float(request.delta))
-        unit = opened.policies[0].unit or "row"
+        unit = opened.policies[0].unit_words
         cautions = dict.fromkeys(one for result in passed for one in result.cautions)
         return SyntheticTables(
             source=opened.family.parent.table.label,
@@ -341,12 +368,13 @@ class _FamilyPublication:
             delta=float(request.delta),
             rho=None if request.price.rho is None else float(request.price.rho),
             unit=unit,
+            target=opened.target_words,
             total=saved.model.parent.columns.total,
             tables=tuple(tables),
             spent=self.paid.spent,
             remaining=self.paid.remaining,
             cached=self.paid.cached,
-            cautions=(*self.paid.cautions, *cautions),
+            cautions=(*caution_of_searches(request), *self.paid.cautions, *cautions),
             output=None if self.places.folder is None else str(self.places.folder),
             model_path=None if self.places.model is None else str(self.places.model),
             _model=saved,

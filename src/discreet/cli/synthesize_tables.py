@@ -24,9 +24,7 @@ if TYPE_CHECKING:
 
     from discreet.release.synthesize.record import SyntheticTables, TablesExplanation
 
-# Options of one table, which have no meaning for several yet.
-_UNFIT = ("target", "find_domains", "leave_out", "evaluate")
-_UNUSED = ("rows", "model", "accept_risk", "force", "file_format")
+_UNUSED = ("rows", "model", "evaluate", "accept_risk", "force", "file_format")
 
 
 def explain_family(
@@ -42,7 +40,7 @@ def explain_family(
 
     if report is not None:
         raise WrongUsage("--dry-run writes nothing. Leave out --report or --dry-run.")
-    _require_fit(choices)
+    _require_policy(choices)
     asked = {name: value for name, value in choices.items() if name not in _UNUSED}
     found = explain_tables(source, children=children, **asked)
     if as_json:
@@ -63,7 +61,7 @@ def write_family(
     """Write several tables to a folder."""
     from discreet.api.synthesize_tables import synthesize_tables
 
-    _require_fit(choices)
+    _require_policy(choices)
     if out is None:
         raise WrongUsage("Name the folder of the tables with -o FOLDER, or add --dry-run.")
     require_distinct_places(source, out, choices["model"], report)
@@ -91,25 +89,22 @@ def write_family(
         click.echo(f"Report written to {report}.", err=True)
 
 
-def _require_fit(choices: dict[str, Any]) -> None:
-    given = {name: choices.pop(name) for name in _UNFIT}
-    wrong = next((name for name, value in given.items() if value), None)
-    if wrong is not None:
-        name = wrong.replace("_", "-")
-        raise WrongUsage(
-            f"--{name} is for one table, and --with for several. Leave out one of both."
-        )
+def _require_policy(choices: dict[str, Any]) -> None:
     if choices.get("policy") is None:
         raise WrongUsage("--with needs a policy of all tables. Add --policy FILE.")
 
 
 def _show_family(found: SyntheticTables, to: Console) -> None:
+    from discreet.release.synthesize.evaluate import describe_evaluation
+
     output.print_sentence(to, found.verdict, style="bold")
     for one in found.tables:
         show_columns(one.columns, to, title=f"Columns of {one.table}")
         show_marginals(one.marginals, to)
         show_findings(one.findings, one.accepted_risk, to)
         show_chance(one.findings, to)
+    if found.evaluation is not None:
+        output.print_sentence(to, describe_evaluation(found.evaluation))
     show_spending(found, to)
     model = f", model in {found.model_path}" if found.model_path else ""
     output.print_sentence(

@@ -80,14 +80,6 @@ class ModelOrder:
         return [(one.name, one.code, one.size) for one in self.request.space.columns]
 
     @property
-    def unit_words(self) -> str:
-        """Whose rows are protected together."""
-        unit, period = self.policy.unit, self.policy.unit_period
-        if unit is None:
-            return "row"
-        return unit if period is None else f"{unit} in one {period.period} of {period.column}"
-
-    @property
     def title(self) -> str:
         """What is learned and how; where the best is selected, among how many, in how many runs, and for what each."""
         request, target = self.request, self.request.space.target
@@ -134,7 +126,7 @@ class ModelOrder:
         privacy = {
             "epsilon": str(request.epsilon),
             "delta": str(request.delta),
-            "unit": self.unit_words,
+            "unit": self.policy.unit_words,
             "rows_per_unit": self.terms.rows_per_unit,
             "table": self.held.name,
         }

@@ -413,6 +413,19 @@ class TablePolicy:
             or (column.role is ColumnRole.WEIGHT and not self.release.publish_weight)
         )
 
+    @property
+    def unit_words(self) -> str:
+        """Whose rows are protected together."""
+        unit, period = self.unit, self.unit_period
+        if unit is None:
+            return "row"
+        return unit if period is None else f"{unit} in one {period.period} of {period.column}"
+
+    def leave_out(self, names: Collection[str]) -> TablePolicy:
+        """Return the policy of the table whose releases lack these columns, too."""
+        left = tuple(dict.fromkeys((*self.release.leave_out, *names)))
+        return replace(self, release=replace(self.release, leave_out=left))
+
     def without(self, names: Collection[str]) -> TablePolicy:
         """Return the policy of the table without these columns: nothing is asked of them any more."""
         release = replace(

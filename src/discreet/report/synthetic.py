@@ -115,22 +115,40 @@ def chart_columns(
     for column, counts in measured:
         codes = column.encode(rows[column.name].combine_chunks())
         drawn = np.bincount(codes, minlength=column.size)
-        parts = _group_codes(column, counts)
-        shown = [
-            Bar(
-                label,
-                float(drawn[places].sum()),
-                f"{int(drawn[places].sum()):,}",
-                required=max(0.0, float(counts[places].sum()) * factor),
-            )
-            for label, places in parts
-        ]
-        title = (
-            f"Rows by {column.name}: synthetic rows as bars, noisy counts of the source as marks"
+        charts.append(
+            _chart_parts(column.name, _group_codes(column, counts), drawn, counts * factor)
         )
-        figure = Figure(bars(shown, title=title, axis="Rows", form="~s"), f"By {column.name}.")
-        charts.append(ColumnChart(column.name, figure))
     return tuple(charts)
+
+
+def chart_numbers(
+    name: str, drawn: NDArray[np.int64], expected: NDArray[np.float64]
+) -> ColumnChart:
+    """Return a chart of a number from 0 on: how many synthetic rows have each, and how many are expected to."""
+    parts = np.array_split(np.arange(len(drawn)), min(len(drawn), MOST_BARS))
+    labels = [str(part[0]) if len(part) == 1 else f"{part[0]} to {part[-1]}" for part in parts]
+    return _chart_parts(name, list(zip(labels, parts, strict=True)), drawn, expected)
+
+
+def _chart_parts(
+    name: str,
+    parts: Sequence[tuple[str, NDArray[np.int64]]],
+    drawn: NDArray[np.integer],
+    expected: NDArray[np.float64],
+) -> ColumnChart:
+    shown = [
+        Bar(
+            label,
+            float(drawn[places].sum()),
+            f"{int(drawn[places].sum()):,}",
+            required=max(0.0, float(expected[places].sum())),
+        )
+        for label, places in parts
+    ]
+    title = f"Rows by {name}: synthetic rows as bars, noisy counts of the source as marks"
+    return ColumnChart(
+        name, Figure(bars(shown, title=title, axis="Rows", form="~s"), f"By {name}.")
+    )
 
 
 def _group_codes(

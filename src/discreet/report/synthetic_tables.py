@@ -9,13 +9,17 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from pathlib import Path
 
+import numpy as np
+
 from discreet.answer.wording import format_amounts, format_short
+from discreet.release.synthesize.evaluate import describe_evaluation
 from discreet.release.synthesize.record import FamilyTable, SyntheticTables
 from discreet.report.assessment import KeyFigure, file_name
 from discreet.report.page import PageTable, render_page
 from discreet.report.synthetic import (
     ColumnChart,
     chart_columns,
+    chart_numbers,
     tabulate_columns,
     tabulate_relations,
 )
@@ -87,7 +91,7 @@ def _summarize_table(found: SyntheticTables, place: int) -> TableSection:
 
 
 def _chart_table(found: SyntheticTables, table: FamilyTable, place: int) -> tuple[ColumnChart, ...]:
-    """Return a chart for each of the table's own columns that was measured."""
+    """Return a chart for each of the table's own columns that was measured, and of its numbers of children."""
     models = (found.model.model.parent, *found.model.model.children)
     fitted, domain = models[place], found.model.tables[place].domain
     first = found.model.model.given if place else 0
@@ -98,7 +102,24 @@ def _chart_table(found: SyntheticTables, table: FamilyTable, place: int) -> tupl
         if one in own
     ]
     factor = table.rows / max(1.0, fitted.columns.total)
-    return chart_columns(measured, table.to_arrow(), factor)
+    charts = chart_columns(measured, table.to_arrow(), factor)
+    return charts if place else (*charts, *_chart_children(found, factor))
+
+
+def _chart_children(found: SyntheticTables, factor: float) -> list[ColumnChart]:
+    """Return a chart for each child table: how many rows of the parent table have so many rows in it."""
+    model, parent = found.model.model, found.tables[0]
+    counts = dict(zip(model.parent.rules.places, model.parent.columns.counts, strict=True))
+    charts: list[ColumnChart] = []
+    for place, child in enumerate(found.model.tables[1:]):
+        (key,) = (one.name for one in child.domain.surrogates if one.is_unit)
+        keys = found.tables[place + 1].to_arrow()[key].combine_chunks()
+        numbers = keys.value_counts().field("counts").to_numpy()
+        drawn = np.bincount(numbers, minlength=child.most + 1)
+        drawn[0] = parent.rows - len(numbers)
+        noisy = counts[model.given + place]
+        charts.append(chart_numbers(f"number of {child.name}", drawn, noisy * factor))
+    return charts
 
 
 def _computation_notes(found: SyntheticTables) -> tuple[tuple[str, str], ...]:
@@ -108,6 +129,10 @@ def _computation_notes(found: SyntheticTables) -> tuple[tuple[str, str], ...]:
         ("Protected unit", f"{found.unit}, with all rows in all tables that count"),
         ("Noisy number of rows of the parent table", f"{round(found.total):,}"),
     ]
+    if found.target is not None:
+        facts.append(("Column that others predict", found.target))
+    if found.evaluation is not None:
+        facts.append(("Prediction", describe_evaluation(found.evaluation)))
     for table in found.tables:
         facts.append((f"Attacks that the gate tries on {table.table}", ", ".join(table.attacks)))
         if table.output is not None and table.output.sha256:

@@ -39,6 +39,18 @@ class TableShape:
 
 
 @dataclass(frozen=True)
+class FamilyTarget:
+    """A column that others are to predict: its place in its table, and that of the table, the parent's being 0."""
+
+    table: int
+    column: int
+
+    def fitted(self, given: int) -> int:
+        """Return its place among the columns that its table is fitted with, after `given` of the parent's."""
+        return given + self.column if self.table else self.column
+
+
+@dataclass(frozen=True)
 class ChildRows:
     """Rows of a child table, and the place of each one's parent."""
 
@@ -143,6 +155,7 @@ def fit_family(
     *,
     settings: FitSettings,
     chance: Chance,
+    target: FamilyTarget | None = None,
 ) -> FamilyModel:
     """Return the model of a family of tables, measured within `amount`.
 
@@ -158,6 +171,7 @@ def fit_family(
         make_budget: Makes the budget of each table.
         settings: How tables are fitted.
         chance: Randomness that needs no protection.
+        target: The column that others are to predict.
     """
     given = len(parent.columns)
     numbers = [ColumnShape(most + 1, is_ordered=True) for _, most in children]
@@ -173,13 +187,13 @@ def fit_family(
             counter,
             shape.columns,
             make_budget(share, counter),
-            target=None,
+            target=None if target is None or target.table != place else target.fitted(given),
             settings=settings,
             chance=chance,
             rules=shape.rules,
         )
-        for counter, shape, share in zip(
-            counters, shapes, divide_family_budget(amount, len(children)), strict=True
+        for place, (counter, shape, share) in enumerate(
+            zip(counters, shapes, divide_family_budget(amount, len(children)), strict=True)
         )
     ]
     return FamilyModel(models[0], tuple(models[1:]), given)

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from discreet.domain.declared import Need
 from discreet.dp.noise import Noise
 from discreet.dp.spending import ZcdpSpending
 from discreet.engines.engine import Kind
-from discreet.errors import WrongUsage
+from discreet.errors import Bug, UnknownColumn, WrongUsage, did_you_mean
 from discreet.release.synthesize.domain import TableDomain
 from discreet.release.synthesize.family import (
     FamilyModel,
+    FamilyTarget,
     TableShape,
     divide_family_budget,
     fit_family,
@@ -39,23 +41,28 @@ class FamilyRequest:
 
     Attributes:
         name: The parent table.
-        parent: Its domain, the method, and what all tables cost together.
+        parent: Its domain, the method, and what all tables cost together, with the columns of all of them whose
+            domains are found privately, as `TABLE.COLUMN`.
         children: The child tables.
+        searched: For each table, the columns whose domains are found privately, and what of each.
+        target: The table and the column that others are to predict.
     """
 
     name: str
     parent: SynthesisRequest
     children: tuple[FamilyChild, ...]
+    searched: tuple[tuple[tuple[str, Need], ...], ...]
+    target: tuple[str, str] | None = None
 
     def __post_init__(self) -> None:
-        names = (self.name, *(one.name for one in self.children))
+        names = self.names
         if not self.children or len(set(names)) < len(names):
             raise WrongUsage("Name one or more child tables, each once, and not the parent itself.")
         self._require_key(self.name, self.parent.domain)
         for child in self.children:
             self._require_key(child.name, child.domain)
-        for name, domain in zip(names, self.domains, strict=True):
-            if not domain.columns:
+        for name, domain, searched in zip(names, self.domains, self.searched, strict=True):
+            if not domain.columns and not searched:
                 raise WrongUsage(
                     f"No column of '{name}' is left to synthesize. Declare `values` or `bounds` of some."
                 )
@@ -65,8 +72,23 @@ class FamilyRequest:
                     raise WrongUsage(
                         f"'{one.name}' of '{name}' refers to '{one.references[0]}', and only the unit of a "
                         "child table can refer to a table that is synthesized with it. Leave the column "
-                        f"out: `release: {{leave-out: [{one.name}]}}` in the policy of '{name}'."
+                        f"out: --leave-out {name}.{one.name}."
                     )
+
+        self._require_target()
+
+    def _require_target(self) -> None:
+        if self.target is None:
+            return
+        table, column = self.target
+        place = self.names.index(table)
+        known = [one.name for one in self.domains[place].columns]
+        known += [name for name, _ in self.searched[place]]
+        if column not in known:
+            raise UnknownColumn(
+                f"The target '{column}' is not among the synthesized columns of '{table}'."
+                f"{did_you_mean(column, known)}"
+            )
 
     @staticmethod
     def _require_key(name: str, domain: TableDomain) -> None:
@@ -80,6 +102,20 @@ class FamilyRequest:
             raise WrongUsage(f"The unit of '{name}' is true or false, and cannot be a key.")
 
     @property
+    def names(self) -> tuple[str, ...]:
+        """The names of all tables, the parent's first."""
+        return (self.name, *(one.name for one in self.children))
+
+    def with_domains(self, domains: Sequence[TableDomain]) -> FamilyRequest:
+        """Return the request with the domains of all tables, after they were found."""
+        children = zip(self.children, domains[1:], strict=True)
+        return replace(
+            self,
+            parent=replace(self.parent, domain=domains[0]),
+            children=tuple(replace(one, domain=domain) for one, domain in children),
+        )
+
+    @property
     def domains(self) -> tuple[TableDomain, ...]:
         """The domain of each table, the parent's first."""
         return (self.parent.domain, *(one.domain for one in self.children))
@@ -87,9 +123,10 @@ class FamilyRequest:
     def key(self) -> str:
         """Return one text for all that decides the model; equal requests are paid once."""
         content = {
-            "synthesize_tables": 1,
+            "synthesize_tables": 2,
             "parent": [self.name, json.loads(self.parent.key())],
             "children": [[one.name, one.domain.to_content(), one.most] for one in self.children],
+            "target": self.target,
         }
         return json.dumps(content, sort_keys=True, ensure_ascii=True, separators=(",", ":"))
 
@@ -143,23 +180,15 @@ class FamilyRequest:
             make_budget,
             settings=self.parent.settings,
             chance=np.random.default_rng(seed),
+            target=self.fitted_target(),
         )
 
-
-@dataclass(frozen=True)
-class SavedFamily:
-    """A family's model and the seed of its rows, as the ledger keeps both."""
-
-    model: FamilyModel = field(compare=False)
-    seed: int
-
-    def to_bytes(self) -> bytes:
-        """Return JSON in ASCII, the same for the same model."""
-        content = {"seed": self.seed, "model": self.model.to_content()}
-        return (json.dumps(content, allow_nan=False) + "\n").encode("ascii")
-
-    @staticmethod
-    def from_bytes(content: bytes) -> SavedFamily:
-        """Return what `to_bytes` wrote."""
-        found: Mapping[str, Any] = json.loads(content)
-        return SavedFamily(FamilyModel.from_content(found["model"]), int(found["seed"]))
+    def fitted_target(self) -> FamilyTarget | None:
+        """Return the place of the target."""
+        if self.target is None:
+            return None
+        table = self.names.index(self.target[0])
+        place = self.domains[table].place(self.target[1])
+        if place is None:
+            raise Bug("The target of synthetic tables has no domain.")
+        return FamilyTarget(table, place)

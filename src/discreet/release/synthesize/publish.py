@@ -101,6 +101,7 @@ def family_manifest(
             "kind": "synthetic tables",
             "output": release.output,
             "method": release.method,
+            "target": release.target,
             "total": release.total,
             "tables": [
                 _describe_table(table, policy)

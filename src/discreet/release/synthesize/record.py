@@ -15,6 +15,7 @@ from discreet.result import Result
 
 if TYPE_CHECKING:
     from discreet.domain.coded_column import CodedColumn
+    from discreet.domain.declared import Need
     from discreet.release.synthesize.domain import TableDomain
     from discreet.release.synthesize.evaluate import Evaluation
     from discreet.release.synthesize.family_file import SavedTables
@@ -185,8 +186,9 @@ class FamilyTable(SyntheticSample):
 class SyntheticTables(Result):
     """Synthetic tables whose keys refer to each other: what they cost together, and each of them.
 
-    `tables` has the parent first. `total` is the noisy number of rows of the parent table. `findings` of
-    the tables are for the custodian, and are not in the manifest.
+    `tables` has the parent first. `total` is the noisy number of rows of the parent table, `target` the column
+    that others are to predict, with its table. `findings` of the tables are for the custodian, and are not in
+    the manifest; nor is `evaluation`, which was asked for with `evaluate` at a price of its own.
     """
 
     source: str
@@ -196,6 +198,7 @@ class SyntheticTables(Result):
     delta: float
     rho: float | None
     unit: str
+    target: str | None
     total: float
     tables: tuple[FamilyTable, ...]
     spent: Mapping[str, Any]
@@ -204,6 +207,7 @@ class SyntheticTables(Result):
     cautions: tuple[str, ...] = ()
     output: str | None = None
     manifest: str | None = None
+    evaluation: Evaluation | None = None
     model_path: str | None = None
     promised: tuple[str, ...] = FAMILY_PROMISED
     not_promised: tuple[str, ...] = FAMILY_NOT_PROMISED
@@ -288,6 +292,7 @@ class TablesExplanation(Result):
     delta: float
     rho: float | None
     unit: str
+    target: str | None
     tables: tuple[TableExplanation, ...]
     remaining: Mapping[str, Any]
     cautions: tuple[str, ...] = ()
@@ -321,9 +326,12 @@ def caution_of_gaps(
 
 
 def describe_synthesis(
-    domain: TableDomain, errors: Mapping[int, float]
+    domain: TableDomain, errors: Mapping[int, float], searched: Sequence[tuple[str, Need]] = ()
 ) -> tuple[ColumnSynthesis, ...]:
-    """Return how each column is made; one that follows from others has no error of its own."""
+    """Return how each column is made; one that follows from others has no error of its own.
+
+    Of `searched` those are named whose domain is still to be found.
+    """
     coded = {
         one.name: ColumnSynthesis(
             one.name,
@@ -337,4 +345,9 @@ def describe_synthesis(
         one.name: ColumnSynthesis(one.name, f"made up ({one.form})", None, None)
         for one in domain.surrogates
     }
-    return tuple({**coded, **made_up}[name] for name in domain.order)
+    found = tuple(
+        ColumnSynthesis(name, f"synthesized, {need} found privately", None, None)
+        for name, need in searched
+        if name not in domain.order
+    )
+    return (*({**coded, **made_up}[name] for name in domain.order), *found)
