@@ -179,7 +179,7 @@ class FamilySynthesis:
         return tuple(one.policy for one in self.planned)
 
     @property
-    def _searches(self) -> list[DomainSearches | None]:
+    def _table_searches(self) -> list[DomainSearches | None]:
         """The domains that are found first in each table."""
         return divide_searches(self.request.parent, self.planned)
 
@@ -204,7 +204,7 @@ class FamilySynthesis:
     def explain(self) -> TablesExplanation:
         """Return the price of all tables and expected errors; no row is read."""
         terms = family_mechanism_terms(
-            self.curator, self.family, self.column_codes(), searches=self._searches
+            self.curator, self.family, self.column_codes(), searches=self._table_searches
         )
         request, limits = self.request.parent, self.limits()
         unit = self.policies[0].unit_words
@@ -270,7 +270,7 @@ class FamilySynthesis:
             self.curator,
             self.family,
             choose_columns if has_searches else self.column_codes(),
-            searches=self._searches,
+            searches=self._table_searches,
             price=self.request.parent.price,
             room=room,
             request=self.request.key(),

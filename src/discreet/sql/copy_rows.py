@@ -62,7 +62,7 @@ class CopyReader:
 
     def take(self) -> list[Array]:
         """Return the columns of all complete rows so far."""
-        return self._cut(is_last=False)
+        return self._cut_rows(is_last=False)
 
     def finish(self) -> list[Array]:
         """Return the columns of the remaining rows.
@@ -70,9 +70,9 @@ class CopyReader:
         Raises:
             StatementFailed: 22P04, the last row is not complete.
         """
-        return self._cut(is_last=True)
+        return self._cut_rows(is_last=True)
 
-    def _cut(self, *, is_last: bool) -> list[Array]:
+    def _cut_rows(self, *, is_last: bool) -> list[Array]:
         data = b"".join(self._pieces)
         if self._form.format == "binary":
             columns, rest = self._read_binary(data, is_last=is_last)
@@ -151,7 +151,7 @@ class CopyReader:
         written = functions.if_else(is_null, pa.scalar(None, pa.large_string()), cells)
         has_escapes = functions.match_substring(written, "\\").fill_null(False)
         if functions.any(has_escapes).as_py():
-            plain = [_unescape(cell) for cell in written.filter(has_escapes).to_pylist()]
+            plain = [_unescape_text(cell) for cell in written.filter(has_escapes).to_pylist()]
             written = functions.replace_with_mask(
                 written, has_escapes, pa.array(plain, pa.large_string())
             )
@@ -272,7 +272,7 @@ def _plain_separators(text: str, delimiter: str) -> str:
     return re.sub(r"\\(.)", lambda found: inside.get(found[1], found[0]), text, flags=re.DOTALL)
 
 
-def _unescape(cell: str) -> str:
+def _unescape_text(cell: str) -> str:
     def letter(found: re.Match[str]) -> str:
         if found[1] is not None:
             return chr(int(found[1], 16))

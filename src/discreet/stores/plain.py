@@ -49,7 +49,7 @@ class _Compiled:
 
 
 @lru_cache(maxsize=256)
-def _compile(statement: Any, dialect: Dialect) -> _Compiled:
+def _compile_statement(statement: Any, dialect: Dialect) -> _Compiled:
     made = statement.compile(dialect=dialect)
     names = [column.name for column in getattr(statement, "selected_columns", ())]
     row = namedtuple("row", names, rename=True) if names else None
@@ -85,7 +85,7 @@ class PlainConnection:
         self, statement: Any, parameters: Parameters | list[Parameters] | None = None, /
     ) -> PlainResult:
         """Run a statement with one set of parameters, or with many; return its result."""
-        made = _compile(statement, self._dialect)
+        made = _compile_statement(statement, self._dialect)
         if isinstance(parameters, list):
             rows = [made.arguments(each) for each in parameters]
             self._cursor.executemany(made.text, rows)

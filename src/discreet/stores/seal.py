@@ -55,7 +55,7 @@ class SealRecord:
 
 def read_seal(connection: StatementConnection, schema: StoreSchema) -> SealRecord:
     """Return the seal of a store, unchecked."""
-    row = connection.execute(_reading(schema.seal)).one_or_none()
+    row = connection.execute(_select_seal(schema.seal)).one_or_none()
     if row is None:
         raise schema.tampered("its seal is missing")
     return SealRecord(row.identity, row.state, row.mac)
@@ -90,7 +90,7 @@ def renew_seal(connection: StatementConnection, schema: StoreSchema, state: str)
     """Store the state and, with a key, seal it; after every write."""
     seal = seal_of(connection)
     mac = "" if seal is None else seal.mac(schema.noun, state)
-    connection.execute(_changing(schema.seal), {"new_state": state, "new_mac": mac})
+    connection.execute(_update_seal(schema.seal), {"new_state": state, "new_mac": mac})
 
 
 def seal_of(connection: StatementConnection) -> Seal | None:
@@ -100,10 +100,10 @@ def seal_of(connection: StatementConnection) -> Seal | None:
 
 
 @lru_cache(maxsize=16)
-def _reading(table: Table) -> Any:
+def _select_seal(table: Table) -> Any:
     return select(table.c.identity, table.c.state, table.c.mac)
 
 
 @lru_cache(maxsize=16)
-def _changing(table: Table) -> Any:
+def _update_seal(table: Table) -> Any:
     return update(table).values(state=bindparam("new_state"), mac=bindparam("new_mac"))

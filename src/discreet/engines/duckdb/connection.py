@@ -24,7 +24,7 @@ from discreet.engines.duckdb.results import (
     duckdb_field,
     fetch_bounded,
     needs_text,
-    open_reader,
+    open_batches,
     read_bounded,
 )
 from discreet.engines.duckdb.text_casts import TEXT_PATTERNS
@@ -240,7 +240,7 @@ class DuckDBConnection(TransactionState):
 
         def register() -> None:
             self._begin_writing()
-            self._repeat(staged)
+            self._repeat_entry(staged)
             self._log.append(staged)
 
         self._run_statement(register)
@@ -274,7 +274,7 @@ class DuckDBConnection(TransactionState):
         shape, length, most = query.shape, len(query.text), self._result_bytes
         if shape is not None:
             result = self._cursor.execute(shape.statement, values)
-            reader = open_reader(result, limit=limit, length=length)
+            reader = open_batches(result, limit=limit, length=length)
             if reader.schema.equals(shape.schema):
                 table = read_bounded(reader, limit=limit, most=most)
                 return table if shape.is_final else cast_to_fields(table, shape.fields)
@@ -394,13 +394,13 @@ class DuckDBConnection(TransactionState):
             else:
                 self._begin_writing()
             for entry in kept:
-                self._repeat(entry)
+                self._repeat_entry(entry)
 
         self._run_statement(again)
         if not kept:
             self._end_writing()
 
-    def _repeat(self, entry: str | StagedRows) -> None:
+    def _repeat_entry(self, entry: str | StagedRows) -> None:
         if isinstance(entry, str):
             self._cursor.execute(entry)
         else:  # a view of the connection, which ends with its transaction

@@ -52,10 +52,10 @@ def fetch_bounded(result: Any, *, limit: int | None, most: int | None, length: i
     """
     if limit is None and most is None:
         return result.to_arrow_table()
-    return read_bounded(open_reader(result, limit=limit, length=length), limit=limit, most=most)
+    return read_bounded(open_batches(result, limit=limit, length=length), limit=limit, most=most)
 
 
-def open_reader(result: Any, *, limit: int | None, length: int) -> Any:
+def open_batches(result: Any, *, limit: int | None, length: int) -> Any:
     """Return what reads the rows of a result in batches."""
     at_once = max(8, min(ROWS, BATCH // max(length, 1)))
     return result.to_arrow_reader(at_once if limit is None else min(limit + 1, at_once))

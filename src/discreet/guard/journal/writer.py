@@ -1,6 +1,6 @@
 """Group commit: waiting entries become durable together, in one write and one flush to the disk.
 
-Whoever has an entry while nothing is being written writes it at once: no thread is woken for it. Entries
+A caller that has an entry while nothing is being written writes it at once: no thread is woken for it. Entries
 that arrive meanwhile are the next batch, which the journal's own thread writes. It also signs checkpoints.
 """
 
@@ -31,7 +31,7 @@ class _Batch:
         self.first = 0
         self.error: BaseException | None = None
         self.is_done = False
-        self._done: threading.Event | None = None  # only where somebody waits
+        self._done: threading.Event | None = None  # only where a caller waits
         self._actions: list[Callable[[], None]] = []
         self._lock = threading.Lock()
 
@@ -159,7 +159,7 @@ class Writer:
         self._changed = threading.Condition()
         self._full: list[_Batch] = []
         self._batch = self._written = _Batch()
-        self._is_taken = False  # somebody writes, or the thread will
+        self._is_taken = False  # a caller writes, or the thread will
         self._is_handed_over = False
         self._is_timed = False  # the thread knows when a checkpoint is due
         self._thread: threading.Thread | None = None

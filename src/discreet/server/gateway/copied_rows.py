@@ -66,11 +66,11 @@ class CopiedRows:
         """Take the next piece of what the client sends."""
         self._reader.feed(data)
         if self._reader.is_full:
-            self._keep(self._reader.take())
+            self._keep_batch(self._reader.take())
 
     def finish(self) -> None:
         """Read what is left."""
-        self._keep(self._reader.finish())
+        self._keep_batch(self._reader.finish())
         if self._writer is not None:
             self._writer.close()
             self._file.flush()
@@ -81,7 +81,7 @@ class CopiedRows:
         if self._file is not None:
             self._file.close()
 
-    def _keep(self, cells: Sequence[Any]) -> None:
+    def _keep_batch(self, cells: Sequence[Any]) -> None:
         texts = [
             self._read_column(column, kind) for column, kind in zip(cells, self._kinds, strict=True)
         ]
@@ -100,7 +100,7 @@ class CopiedRows:
             self._writer = pa.ipc.new_file(self._file, self._schema)
         self._writer.write_batch(batch)
 
-    def _table(self) -> Any:
+    def _staged_table(self) -> Any:
         if self._writer is None:
             return pa.Table.from_batches(self._kept, self._schema)
         mapped = pa.memory_map(f"/proc/self/fd/{self._file.fileno()}")
@@ -138,7 +138,7 @@ class CopiedRows:
 
     def rows(self, connection: DatabaseConnection, permitted: exp.Query) -> exp.Query:
         """Return the rows of a permitted INSERT of one row of parameters as those that were sent."""
-        staged = connection.stage(self._table())
+        staged = connection.stage(self._staged_table())
         rows = permitted.copy()
         values = rows.find(exp.Values)
         if values is None or len(values.expressions) != 1:
