@@ -19,6 +19,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
 import discreet
+from discreet.answer import frame_state
 from discreet.errors import BudgetExceeded, RefusedArgument, UndeclaredDomain, UnknownColumn
 from discreet.estimators import (
     PCA,
@@ -28,7 +29,6 @@ from discreet.estimators import (
     NaiveBayesClassifier,
     UntrackedSpendingWarning,
     load,
-    state,
 )
 from discreet.estimators.cells import cast_cells
 
@@ -150,7 +150,7 @@ def test_in_another_session_the_same_fit_is_charged_again(tmp_path, monkeypatch)
     columns, ill = make_people(100)
     model = NaiveBayesClassifier(epsilon=1, ledger=tmp_path / "ledger.sqlite", **DECLARED)
     model.fit(pd.DataFrame(columns), ill)
-    monkeypatch.setattr(state, "_names", {})
+    monkeypatch.setattr(frame_state, "_names", {})
     assert model.fit(pd.DataFrame(columns), ill).privacy_.spent["epsilon"] == 1
 
 

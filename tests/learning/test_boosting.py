@@ -12,7 +12,14 @@ from tests.learning.counts import ArrayCounts, make_space
 
 from discreet.api.learn import explain_learning, learn, load_model
 from discreet.dp.spending import ZcdpSpending
-from discreet.errors import BudgetExceeded, UndeclaredDomain, UnreadableSource, WrongUsage
+from discreet.errors import (
+    BudgetExceeded,
+    UndeclaredDomain,
+    UndeclaredKind,
+    UnknownColumn,
+    UnreadableSource,
+    WrongUsage,
+)
 from discreet.learning.specs.boosting import add_up_residuals, fit_boosting
 from discreet.learning.training import Training
 
@@ -124,6 +131,16 @@ def test_the_same_request_is_the_same_model_and_free(tmp_path):
     assert first.saved.to_bytes() == second.saved.to_bytes()
 
 
+@pytest.mark.parametrize("hold", [lambda rows: rows.slice(0), lambda rows: rows.to_pandas()])
+def test_a_frame_in_memory_is_paid_once_until_it_changes(hold, tmp_path):
+    people = make_people(200).select(["age", "ill"])
+    asked = {"target": "ill", "learner": "naive-bayes", "ledger": tmp_path / "ledger.sqlite"}
+    declared = {"bounds": {"age": (0, 99)}, "values": {"ill": ["no", "yes"]}}
+    sources = [hold(people), hold(people), hold(people.slice(1))]
+    found = [learn(one, **asked, **declared) for one in sources]
+    assert [one.cached for one in found] == [False, True, False]
+
+
 @pytest.mark.parametrize("rounds", [1, 2, 4])
 def test_steps_of_two_features_alike_do_not_cost_more_than_is_left(rounds):
     space = make_space([5, 5, 3])
@@ -153,6 +170,19 @@ def test_undeclared_features_are_named_together():
     with pytest.raises(UndeclaredDomain) as refused:
         learn(make_people(10), target="ill", values={"ill": ["no", "yes"]})
     assert set(refused.value.columns) == {"age", "smokes", "town", "cost"}
+
+
+@pytest.mark.parametrize("form", ["csv", "pandas"])
+def test_columns_that_only_the_source_knows_are_not_called_unknown(form, tmp_path):
+    people = make_people(10)
+    place = tmp_path / "people.csv"
+    people.to_pandas().to_csv(place, index=False)
+    source = place if form == "csv" else people.to_pandas()
+    asked = {"bounds": {"age": (0, 99)}, "leave_out": ["smokes"]}
+    with pytest.raises(UndeclaredKind, match="has the columns 'ill', 'town', but no policy says"):
+        learn(source, target="ill", features=["age", "town"], **asked)
+    with pytest.raises(UnknownColumn, match="Did you mean 'town'"):
+        learn(source, target="twon", **asked)
 
 
 def test_what_identifies_people_is_no_feature():

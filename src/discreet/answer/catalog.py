@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import date
 from decimal import Decimal, InvalidOperation
@@ -12,7 +12,14 @@ from discreet.answer.expressions.typed import TypedExpression
 from discreet.answer.schemas import PinnedSchema, unit_doubts
 from discreet.engines.declared_schema import KIND_NAMES
 from discreet.engines.engine import Column, Kind, Table
-from discreet.errors import InvalidQuestion, UndeclaredUnit, WrongUsage, did_you_mean
+from discreet.errors import (
+    InvalidQuestion,
+    UndeclaredKind,
+    UndeclaredUnit,
+    UnknownColumn,
+    WrongUsage,
+    did_you_mean,
+)
 from discreet.policy import model
 from discreet.policy.domain import declared_bounds, declared_values
 from discreet.sql import build
@@ -207,6 +214,31 @@ def require_unit(held: CatalogTable) -> None:
         "or `row` if each row is another person, and ask with it."
     )
     raise UndeclaredUnit(f"The unit of '{held.name}' is not declared: {what}. {how}")
+
+
+def require_named_columns(held: CatalogTable, names: Iterable[str]) -> None:
+    """Refuse names of columns that a table does not have, or whose cells its policy says nothing about.
+
+    Raises:
+        UndeclaredKind: A source without types has these columns, and the policy declares none of them.
+        UnknownColumn: There is no such column.
+    """
+    known = [column.name for column in held.planned_columns if column.name != held.rank]
+    unknown = [name for name in dict.fromkeys(names) if name not in known]
+    in_source = [name for name in unknown if name in (held.table.undeclared or ())]
+    for name in unknown:
+        if name not in in_source:
+            known += held.table.undeclared or ()
+            near = did_you_mean(name, known)
+            raise UnknownColumn(f"Column '{name}' is not in the table.{near}")
+    if in_source:
+        listed = ", ".join(f"'{name}'" for name in in_source)
+        what = f"column {listed}" if len(in_source) == 1 else f"the columns {listed}"
+        raise UndeclaredKind(
+            f"'{held.name}' has {what}, but no policy says what is in "
+            f"{'it' if len(in_source) == 1 else 'them'}, and rows may not decide that. Declare a `kind:`, `values:` or "
+            "`bounds:` in the policy, or here: values={'sex': ['f', 'm']}, bounds={'age': (0, 110)}."
+        )
 
 
 def public_values(column: model.ColumnPolicy, kind: Kind) -> tuple[object, ...] | None:

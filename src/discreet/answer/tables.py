@@ -9,11 +9,10 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
-from typing import Any, TypedDict
-
-import pyarrow as pa
+from typing import TypedDict
 
 from discreet.answer.catalog import Catalog, CatalogTable, Origin
+from discreet.answer.frame_state import name_state
 from discreet.answer.identity import TableIdentity, find_identity
 from discreet.answer.schemas import (
     PinnedSchema,
@@ -56,8 +55,6 @@ class ReadOptions(TypedDict, total=False):
 
 
 FRAME_NAME = "data"  # the name of a frame that has none
-# Metadata of an Arrow table that name the state of its rows, so that the same questions about it are free.
-STATE_KEY = b"discreet.state"
 REGISTRATION_SUFFIX = ".registered.json"
 
 
@@ -428,16 +425,8 @@ def _content_version(source: object) -> str:
         if text != files.STANDARD_INPUT:
             found = [(path, path.stat()) for path in map(Path, files.find_files(text))]
             return json.dumps([[str(p), s.st_size, s.st_mtime_ns, s.st_ino] for p, s in found])
-    stated = _stated_version(source)
-    if stated is not None:
-        return stated
-    # A server's table may change at any time: its answers are free again only in this session.
-    return secrets.token_hex(16)
-
-
-def _stated_version(source: Any) -> str | None:
-    metadata = source.schema.metadata if isinstance(source, pa.Table) else None
-    return None if not metadata or STATE_KEY not in metadata else str(metadata[STATE_KEY], "ascii")
+    # A server's table or a stream may change at any time: its answers are free again only while it is open.
+    return name_state(source) or secrets.token_hex(16)
 
 
 def _read_registration(source: object) -> Mapping[str, object]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from discreet.answer.catalog import CatalogTable, require_policy
+from discreet.answer.catalog import CatalogTable, require_named_columns, require_policy
 from discreet.answer.coded_counts import ColumnCode
 from discreet.answer.curator import Curator, open_curator
 from discreet.answer.mechanism import find_protected_table, mechanism_terms, release_mechanism
@@ -167,6 +167,7 @@ def _open_choice(
     with open_curator(source, declare_columns(source, loaded, stated), **reading) as curator:
         held = find_protected_table(curator.catalog, given["table"])
         asked = require_policy(held, "A choice")
+        require_named_columns(held, [given["target"], *given["among"]])
         space = choose_features(
             asked, held.planned_columns, target=given["target"], features=list(given["among"])
         )

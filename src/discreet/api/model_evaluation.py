@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from discreet.answer.catalog import CatalogTable
+from discreet.answer.catalog import CatalogTable, require_named_columns
 from discreet.answer.curator import Curator
 from discreet.answer.mechanism import MechanismResult, release_mechanism
 from discreet.dp.accounting.exact import to_fraction
@@ -124,6 +124,7 @@ def order_evaluation(
         )
     if learned.target is not None and learned.target.name in subgroups:
         raise WrongUsage("The target tells no groups apart: name other columns.")
+    require_named_columns(held, subgroups)
     groups = [
         divide_column(one) for one in code_declared_columns(policy, held.planned_columns, subgroups)
     ]

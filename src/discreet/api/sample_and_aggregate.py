@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from discreet.answer.catalog import CatalogTable
+from discreet.answer.catalog import CatalogTable, require_named_columns
 from discreet.answer.curator import Curator, open_curator
 from discreet.answer.mechanism import MechanismResult, find_protected_table, release_row_mechanism
 from discreet.answer.unit_rows import UnitRows
@@ -18,7 +18,7 @@ from discreet.answer.wording import format_amounts
 from discreet.api.declarations import declare_columns
 from discreet.dp.accounting.exact import ExactNumber, to_fraction
 from discreet.engines.frames import is_pandas
-from discreet.errors import MissingExtra, UndeclaredKind, UnknownColumn, WrongUsage, did_you_mean
+from discreet.errors import MissingExtra, WrongUsage
 from discreet.learning.aggregation import (
     AggregationRequest,
     BlockEstimator,
@@ -249,14 +249,7 @@ def _choose_columns(
             and said.role.names_people
         }
         columns = [name for name in known if name not in named and name != held.unit]
-    for name in columns:
-        if name in (held.table.undeclared or ()):
-            raise UndeclaredKind(
-                f"The policy does not say what column '{name}' of '{held.name}' holds. Give it a `kind:`, or bounds or "
-                "values: bounds={'age': (0, 110)}."
-            )
-        if name not in known:
-            raise UnknownColumn(f"Column '{name}' is not in the table.{did_you_mean(name, known)}")
+    require_named_columns(held, columns)
     if not columns:
         raise WrongUsage(
             "No column is left for the estimator. Name some, columns=['age'], or declare them in the policy or "

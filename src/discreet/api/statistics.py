@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from discreet.answer.catalog import CatalogTable, require_policy
+from discreet.answer.catalog import CatalogTable, require_named_columns, require_policy
 from discreet.answer.curator import Curator, open_curator
 from discreet.answer.mechanism import (
     MechanismResult,
@@ -192,13 +192,9 @@ def _open_statistic(
     with open_curator(source, declared, **reading) as curator:
         held = find_protected_table(curator.catalog, given.get("table"))
         asked = require_policy(held, "A statistic")
-        names = given["columns"]
-        variables = choose_variables(
-            asked,
-            held.planned_columns,
-            names=[names] if isinstance(names, str) else list(names),
-            by=given["by"],
-        )
+        names = [given["columns"]] if isinstance(given["columns"], str) else list(given["columns"])
+        require_named_columns(held, [*names, *filter(None, [given["by"]])])
+        variables = choose_variables(asked, held.planned_columns, names=names, by=given["by"])
         plan = plan_statistic(
             kind, variables, confidence=given["confidence"], stated=given["options"]
         )

@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from discreet.answer.catalog import CatalogTable, require_policy
+from discreet.answer.catalog import CatalogTable, require_named_columns, require_policy
 from discreet.answer.curator import Curator, open_curator
 from discreet.answer.domain_search import DomainSearches, PrivateDomain
 from discreet.answer.mechanism import (
@@ -29,7 +29,7 @@ from discreet.api.sample import require_drawable
 from discreet.api.synthesis_evaluation import evaluate_model, require_evaluation
 from discreet.dp.accounting.exact import ExactNumber, to_fraction
 from discreet.dp.budget import Price
-from discreet.errors import RiskNotTolerated, UnknownColumn, WrongUsage, did_you_mean
+from discreet.errors import RiskNotTolerated, WrongUsage
 from discreet.formatting import join_names
 from discreet.policy.load import load_policy
 from discreet.policy.model import Policy, TablePolicy
@@ -514,10 +514,9 @@ def _format_price(request: SynthesisRequest) -> str:
 def _leave_out(held: CatalogTable, names: Sequence[str]) -> TablePolicy:
     """Return the table's policy without the columns that the call leaves out, too."""
     policy = require_policy(held, "A synthetic table")
-    known = [column.name for column in held.planned_columns]
-    for name in names:
-        if name not in known:
-            raise UnknownColumn(f"Column '{name}' is not in the table.{did_you_mean(name, known)}")
+    require_named_columns(
+        held, [name for name in names if name not in (held.table.undeclared or ())]
+    )
     return policy.leave_out(names)
 
 

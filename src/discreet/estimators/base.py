@@ -35,7 +35,6 @@ from discreet.estimators.scikit_learn import (
     check_is_fitted,
     column_or_1d,
 )
-from discreet.estimators.state import name_state
 from discreet.learning.coefficients import CoefficientModel
 from discreet.learning.features import Task
 from discreet.learning.record import LearnedModel
@@ -178,7 +177,7 @@ class PrivateEstimator(BaseEstimator):
         options = {one.name: getattr(self, one.name) for one in LEARNERS.get(self.learner).options}
         try:
             return learn(
-                name_state(columns),
+                columns,
                 said.policy,
                 target=target,
                 epsilon=self.epsilon,

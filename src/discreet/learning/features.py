@@ -137,7 +137,7 @@ def choose_features(
 
     Args:
         policy: What is declared of the table.
-        columns: The columns of the source.
+        columns: The columns of the source, which has all that are named here.
         target: What is predicted; None where nothing is.
         features: The columns that predict; by default all that may.
         leave_out: Columns that do not predict.
@@ -145,21 +145,16 @@ def choose_features(
             bounds.
 
     Raises:
-        UnknownColumn: There is no such column.
         UndeclaredDomain: The values or bounds of some are not declared; all are named.
         WrongUsage: The target cannot be learned.
     """
-    known = [column.name for column in columns]
-    for name in (*([target] if target is not None else []), *(features or ()), *leave_out):
-        if name not in known:
-            raise UnknownColumn(f"Column '{name}' is not in the table.{did_you_mean(name, known)}")
     chosen = [
         column
         for column in columns
         if column.name != target and _may_predict(column, policy, features, leave_out)
     ]
     _require_allowed(policy, [*(features or ()), *([target] if target is not None else [])])
-    goal = next((column for column in columns if column.name == target), None)
+    goal = None if target is None else next(one for one in columns if one.name == target)
     wanted = [*chosen, *([] if goal is None else [goal])]
     coded = [_code_feature(column, policy) for column in wanted]
     missing = [one for one in coded if isinstance(one, UndeclaredColumn)]
@@ -190,17 +185,13 @@ def choose_features(
 def code_declared_columns(
     policy: TablePolicy, columns: Sequence[Column], names: Sequence[str]
 ) -> list[CodedColumn]:
-    """Return columns of a table as codes, whether they predict or not.
+    """Return columns that a table has as codes, whether they predict or not.
 
     Raises:
-        UnknownColumn: There is no such column.
         UndeclaredDomain: The values or bounds of some are not declared; all are named.
         WrongUsage: One of them identifies people.
     """
     known = {column.name: column for column in columns}
-    for name in names:
-        if name not in known:
-            raise UnknownColumn(f"Column '{name}' is not in the table.{did_you_mean(name, known)}")
     _require_allowed(policy, names)
     coded = [_code_feature(known[name], policy) for name in dict.fromkeys(names)]
     missing = [one for one in coded if isinstance(one, UndeclaredColumn)]

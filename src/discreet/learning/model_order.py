@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import Any
 
 from discreet.answer.cancellation import CancelToken
-from discreet.answer.catalog import CatalogTable, require_policy
+from discreet.answer.catalog import CatalogTable, require_named_columns, require_policy
 from discreet.answer.coded_counts import ColumnCode
 from discreet.answer.curator import Curator
 from discreet.answer.mechanism import (
@@ -165,6 +165,8 @@ def order_model(curator: Curator, table: str | None, asked: ModelTerms) -> Model
         raise WrongUsage("Name what is to be predicted, the `target`.")
     held = find_protected_table(curator.catalog, table)
     policy = require_policy(held, "A model")
+    left_out = [name for name in asked.leave_out if name not in (held.table.undeclared or ())]
+    require_named_columns(held, [*filter(None, [asked.target]), *(asked.features or ()), *left_out])
     task = None
     if wanted is not None and (asked.target is None or len(wanted.tasks) == 1):
         task = wanted.tasks[0]

@@ -31,6 +31,7 @@ from discreet.policy.load import load_policy
 from discreet.registry import find_engine
 from discreet.server.accepted_settings import require_accepted
 from discreet.server.folder import make_folder
+from discreet.server.gateway.policy_tables import is_of_other_schema
 from discreet.server.gateway.server import Server
 from discreet.server.gateway.vault import SessionVault
 from discreet.server.settings import Settings
@@ -223,7 +224,7 @@ def _import_tables(server: Server) -> tuple[str, ...]:
     made = [
         _import_table(server, table)
         for table in server.policy.tables.values()
-        if table.name.lower() not in known
+        if table.name.lower() not in known and not is_of_other_schema(table)
     ]
     if made:
         relations = {**authority.relations, **{relation.key: relation for relation in made}}

@@ -128,6 +128,65 @@ def test_what_cannot_be_learned_is_refused_and_costs_nothing(ann, text, error):
     assert "Left: epsilon 2" in lines[0]
 
 
+@pytest.mark.parametrize("name", ["public.visits", "VISITS", '"public"."visits"'])
+def test_a_table_is_named_as_in_sql(ann, name):
+    ann.run(LEARN)
+    again = ann.run(LEARN.replace("'visits'", f"'{name}'"))
+    assert "The same model again is free" in again.notices[0].message
+
+
+@pytest.mark.parametrize("name", ["", "..", "a b", "a.b.c.public.visits", '"visits'])
+def test_what_is_no_name_is_refused(ann, name):
+    with pytest.raises(StatementFailed, match="invalid name"):
+        ann.run(LEARN.replace("'visits'", f"'{name}'"))
+
+
+STAYS = (
+    POLICY
+    + """
+  clinic.stays:
+    unit: person
+    limits: {rows-per-unit: 3}
+    columns:
+      person: {role: identifier, kind: integer}
+      ward: {role: sensitive, values: [a, b]}
+      cost: {role: sensitive, kind: integer, bounds: [0, 10]}
+"""
+)
+
+
+@pytest.fixture
+def of_clinic(open_server, connect, tmp_path):
+    (tmp_path / "visits.csv").write_text("person,ward,cost,stay\n1,a,1,1\n2,b,2,2\n")
+    (tmp_path / "policy.yaml").write_text(STAYS)
+    served = open_server(policy=tmp_path / "policy.yaml", epsilon="1")
+    admin = connect(served)
+    admin.run("CREATE USER ann; CREATE SCHEMA clinic; GRANT USAGE ON SCHEMA clinic TO ann")
+    admin.run("CREATE TABLE clinic.stays (person int, ward text, cost int)")
+    rows = ", ".join(f"({n}, '{'ab'[n % 2]}', {n % 2 * 9})" for n in range(300))
+    admin.run(f"INSERT INTO clinic.stays VALUES {rows}")
+    admin.run("CREATE TABLE stays (person int, ward text, cost int)")
+    for table in ("clinic.stays", "stays", "visits"):
+        budget = "EPSILON 4, DELTA 0.00001"
+        admin.run(f"GRANT AGGREGATE ON {table} TO ann WITH BUDGET ({budget})")
+    return connect(served, "ann")
+
+
+def test_a_policy_declares_a_table_of_another_schema(of_clinic):
+    found = of_clinic.run("SELECT discreet_learn('clinic.stays', target => 'ward')")
+    model = read_model(found.table.column(0)[0].as_py())
+    assert [column.name for column in model.space.features] == ["cost"]
+    ((rows,),) = of_clinic.rows("SELECT count(*) FROM Clinic.stays WHERE clinic.stays.cost > 5")
+    assert 100 < rows < 200
+
+
+def test_a_table_of_another_schema_lends_its_policy_to_no_other(of_clinic):
+    with pytest.raises(StatementFailed, match='does not define the unit of "stays"'):
+        of_clinic.run("SELECT discreet_learn('stays', target => 'ward')")
+    with pytest.raises(StatementFailed, match="does not exist"):
+        of_clinic.run("SELECT discreet_learn('\"clinic.stays\"', target => 'ward')")
+
+
 def test_the_journal_has_the_price(served, ann):
     ann.run(LEARN)
     entries = [

@@ -17,7 +17,7 @@ from discreet.domain.declared import (
 )
 from discreet.domain.listed_values import ListedValues
 from discreet.engines.engine import Column
-from discreet.errors import UnknownColumn, WrongUsage, did_you_mean
+from discreet.errors import WrongUsage, did_you_mean
 from discreet.formatting import join_names
 from discreet.learning.features import is_on_scale
 from discreet.learning.statistics.looks import CellAxis, keep_values
@@ -82,7 +82,6 @@ def choose_variables(
     """Return the columns of a statistic, coded by what the policy declares of them.
 
     Raises:
-        UnknownColumn: There is no such column.
         WrongUsage: A column names people, or is there twice.
         UndeclaredDomain: The values or bounds of some are not declared; all are named.
     """
@@ -93,7 +92,7 @@ def choose_variables(
         raise WrongUsage("A column is named twice. Name each once.")
     by_name = {column.name: column for column in known}
     for name in wanted:
-        _require_usable(name, list(by_name), policy)
+        _require_usable(name, policy)
     coded = [_code_variable(by_name[name], policy) for name in wanted]
     missing = [one for one in coded if isinstance(one, UndeclaredColumn)]
     if missing:
@@ -104,9 +103,7 @@ def choose_variables(
     return Variables(tuple(done[: len(names)]), done[-1] if by is not None else None)
 
 
-def _require_usable(name: str, known: Sequence[str], policy: TablePolicy) -> None:
-    if name not in known:
-        raise UnknownColumn(f"Column '{name}' is not in the table.{did_you_mean(name, known)}")
+def _require_usable(name: str, policy: TablePolicy) -> None:
     said = policy.column(name)
     if name == policy.unit or (said is not None and said.role.names_people):
         raise WrongUsage(

@@ -56,15 +56,21 @@ def payer_of(authority: Authority, subject: Subject, relations: list[Relation]) 
     )
 
 
-def strip_default_schema(query: exp.Query) -> exp.Query:
-    """Return a query without the name of the default schema, to which all its tables belong."""
+def name_tables(query: exp.Query) -> exp.Query:
+    """Return a query whose tables have one name each: without the default schema, `"schema.name"` elsewhere."""
     found = query.copy()
     commons = {common.alias.lower() for common in found.find_all(exp.CTE)}
     for node in list(found.find_all(exp.Table, exp.Column)):
         schema, called = node.args.get("db"), node.name if isinstance(node, exp.Table) else ""
-        is_default = schema is not None and fold_identifier(schema) == DEFAULT_SCHEMA
         # Without its schema, a table could be confused with an alias of the query.
-        if is_default and not node.args.get("catalog") and called.lower() not in commons:
+        if schema is None or node.args.get("catalog") or called.lower() in commons:
+            continue
+        if fold_identifier(schema) == DEFAULT_SCHEMA or isinstance(node, exp.Column):
+            node.set("db", None)
+        elif (name := _join_name(schema, node.this)).lower() not in commons:
+            if not node.alias:
+                node.set("alias", exp.TableAlias(this=node.this.copy()))
+            node.set("this", exp.to_identifier(name, quoted=True))
             node.set("db", None)
     holder = exp.Paren(this=found)
     for node in list(holder.find_all(exp.WithinGroup)):
@@ -73,6 +79,10 @@ def strip_default_schema(query: exp.Query) -> exp.Query:
     if not isinstance(found, exp.Query):
         raise Bug("A question is no query any more.")
     return found
+
+
+def _join_name(schema: exp.Expr, name: exp.Expr) -> str:
+    return f"{fold_identifier(schema)}.{fold_identifier(name)}"
 
 
 def _translate_quantile(node: exp.WithinGroup) -> exp.Expr:

@@ -30,6 +30,7 @@ from discreet.server.gateway.answer_history import AnswerHistory, AuditedQuestio
 from discreet.server.gateway.audit import AuditDraft
 from discreet.server.gateway.parameters import blank_parameters, require_row_query
 from discreet.server.gateway.plans import ControlledPlan, DecisionBasis
+from discreet.server.gateway.policy_tables import find_policy_table
 from discreet.server.gateway.session_state import SessionState
 from discreet.server.session import Notice, PreparedStatement
 from discreet.sql import build
@@ -315,8 +316,7 @@ def _access_denied(relation: Relation, reason: str) -> AccessDenied:
 
 def _unit_columns(session: SessionState, relation: Relation) -> tuple[str, ...]:
     """Return the columns that identify the person of a row."""
-    policy = session.policy
-    table_policy = policy.tables.get(relation.name) if policy is not None else None
+    table_policy = find_policy_table(session.policy, relation)
     if (
         table_policy is not None
         and table_policy.unit is not None

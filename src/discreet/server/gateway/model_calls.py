@@ -10,6 +10,7 @@ from discreet.answer.cancellation import CancelToken
 from discreet.errors import AccessDenied, StatementFailed
 from discreet.guard.rewrite.authorize import relations_of
 from discreet.learning.model_order import ModelTerms
+from discreet.server.catalog.lookups import split_name
 from discreet.server.gateway.audit import AuditDraft
 from discreet.server.gateway.plans import CallPlan
 from discreet.server.gateway.private_answers import PermittedQuestion, spent_notices
@@ -60,7 +61,10 @@ def _permit_model(
     terms = _read_terms(stated, session.variables.get)
     named = [*([terms.target] if terms.target else []), *(terms.features or ())]
     columns = [build.column(name) for name in named]
-    relation = build.table(*table.split("."))
+    parts = split_name(table)
+    if parts is None or len(parts) > 3:
+        raise StatementFailed("42602", f'invalid name "{table}" of a table', hint=_HINT)
+    relation = build.table(*parts)
     query = build.select(*(columns or [build.count_star()]), source=relation)
     relations = relations_of(query, session.authority, session.subject)
     asked = session.private_answers.read(

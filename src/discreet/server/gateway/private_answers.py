@@ -33,7 +33,7 @@ from discreet.engines.databases.database import Database, ResultField
 from discreet.engines.duckdb.served import ServedDuckDB
 from discreet.engines.engine import ArrowTable
 from discreet.errors import AccessDenied, EngineFailed, StatementFailed
-from discreet.guard.access.authority import DEFAULT_SCHEMA, Allowance, Authority, Relation, Subject
+from discreet.guard.access.authority import Allowance, Authority, Relation, Subject
 from discreet.guard.rewrite.authorize import relations_of
 from discreet.guard.rewrite.policies import masked_columns
 from discreet.learning.model_order import ModelTerms, order_model
@@ -43,12 +43,17 @@ from discreet.server.gateway.aggregate_grants import (
     allowance_of,
     cell_columns,
     may_read_others,
+    name_tables,
     payer_of,
     require_all_rows,
     require_seen,
-    strip_default_schema,
 )
 from discreet.server.gateway.curator_pool import CuratorPool, is_lost
+from discreet.server.gateway.policy_tables import (
+    find_policy_table,
+    name_in_questions,
+    require_distinct_names,
+)
 from discreet.server.gateway.variables import SessionVariables
 from discreet.server.gateway.workload_members import find_member, parse_member
 from discreet.server.session import Notice
@@ -157,12 +162,13 @@ class PrivateAnswers:
         payer = payer_of(authority, subject, private)
         if payer is None:
             return None
+        require_distinct_names(relations)
         for relation in private:
             self._require_askable(relation)
             require_all_rows(authority, subject, relation)
         if variables.get("discreet.weighted") == "on":
             # Before it is decided what the sender may see: the weight is one of the columns.
-            query = self._weigh_relations(query, relations)
+            query = self._weigh_relations(name_tables(query), relations)
         hidden = tuple(masked_columns(authority, subject.role, one) for one in relations)
         require_seen(query, relations, hidden)
         epsilon, delta = variables.get("discreet.epsilon"), variables.get("discreet.delta") or "0"
@@ -177,7 +183,7 @@ class PrivateAnswers:
             )
         noise = variables.get("discreet.noise") or None
         return PermittedQuestion(
-            strip_default_schema(query).sql(dialect=DIALECT, comments=False),
+            name_tables(query).sql(dialect=DIALECT, comments=False),
             tuple(relations),
             payer,
             authority.identity_of(payer) or payer,
@@ -191,7 +197,7 @@ class PrivateAnswers:
         )
 
     def _weigh_relations(self, query: exp.Query, relations: Sequence[Relation]) -> exp.Query:
-        policies = {relation.name: self._policy_table(relation) for relation in relations}
+        policies = {name_in_questions(one): self._policy_table(one) for one in relations}
 
         def weight_of(name: str) -> str | None:
             policy = policies.get(name)
@@ -258,7 +264,7 @@ class PrivateAnswers:
         self, asked: PermittedQuestion, terms: ModelTerms, stop: CancelToken | None = None
     ) -> MechanismResult:
         """Learn a model of the table that is permitted, and charge it; the same request again is free."""
-        name = asked.relations[0].name
+        name = name_in_questions(asked.relations[0])
         return self._ask_twice(
             asked, lambda curator: order_model(curator, name, terms).pay(stop=stop)
         )
@@ -266,7 +272,7 @@ class PrivateAnswers:
     def explain_model(self, asked: PermittedQuestion, terms: ModelTerms) -> list[str]:
         """Return lines that explain what a model would cost; nothing is read or spent."""
         with self._borrow_curator(asked) as curator:
-            order = order_model(curator, asked.relations[0].name, terms)
+            order = order_model(curator, name_in_questions(asked.relations[0]), terms)
             return order.explain()
 
     def _ask_twice(self, asked: PermittedQuestion, ask: Callable[[Curator], Answered]) -> Answered:
@@ -301,7 +307,7 @@ class PrivateAnswers:
         reader = self._database.reader()
         try:
             held = {
-                relation.name: replace(
+                name_in_questions(relation): replace(
                     self._held_table(reader, relation, asked, number), version=versions[number]
                 )
                 for number, relation in enumerate(asked.relations)
@@ -340,7 +346,7 @@ class PrivateAnswers:
                 table_policy, budget=replace(whole, analysts=analysts), public=is_public
             )
         return CatalogTable(
-            relation.name,
+            name_in_questions(relation),
             replace(opened, columns=kept),
             table_policy,
             # A table that is renamed keeps its id, and so its account.
@@ -350,10 +356,7 @@ class PrivateAnswers:
         )
 
     def _policy_table(self, relation: Relation) -> model.TablePolicy | None:
-        # The policy is about tables of the default schema, not others of the same name elsewhere.
-        if self._policy is None or relation.schema != DEFAULT_SCHEMA:
-            return None
-        return self._policy.tables.get(relation.name)
+        return find_policy_table(self._policy, relation)
 
     def _is_public(self, relation: Relation) -> bool:
         table_policy = self._policy_table(relation)
@@ -373,7 +376,7 @@ class PrivateAnswers:
         if table_policy is None:
             raise StatementFailed(
                 "55000",
-                f'the policy does not define the unit of "{relation.name}"',
+                f'the policy does not define the unit of "{name_in_questions(relation)}"',
                 hint="Add the table, its unit and its bounds to the server's policy.",
             )
         period = table_policy.unit_period.column if table_policy.unit_period else None

@@ -8,7 +8,7 @@ from discreet.answer.statement import DIALECT, parse_question
 from discreet.errors import DiscreetError, StatementFailed
 from discreet.policy.answer_model import WorkloadPolicy
 from discreet.policy.model import Policy
-from discreet.server.gateway.aggregate_grants import strip_default_schema
+from discreet.server.gateway.aggregate_grants import name_tables
 
 
 def find_member(
@@ -28,9 +28,9 @@ def find_member(
             f"the server's policy declares no workload '{name}'",
             hint="SET discreet.workload to one that it declares, or RESET discreet.workload.",
         )
-    wanted = _normal_form(strip_default_schema(query))
+    wanted = _normal_form(name_tables(query))
     for place, text in enumerate(declared.queries):
-        if _normal_form(strip_default_schema(parse_member(place + 1, text))) == wanted:
+        if _normal_form(name_tables(parse_member(place + 1, text))) == wanted:
             return declared, place
     return None
 
