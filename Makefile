@@ -68,8 +68,9 @@ figures: setup ## measure the figures of the documentation anew, and render them
 versions: setup ## test with the lowest and the highest version of every library (minutes, 5 GB)
 	$(BIN)/python -m bench.figures versions
 
-reference: setup ## write docs/reference/python.md from docstrings
+reference: setup ## write docs/reference/python.md and settings.md from the code
 	$(BIN)/python scripts/reference.py
+	$(BIN)/python scripts/settings_reference.py
 
 lock: setup ## renew requirements.lock from pyproject.toml
 	$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-header --no-annotate --all-extras \

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import runpy
 from pathlib import Path
 
 import click
@@ -15,9 +16,9 @@ from discreet.learning.statistics.kinds import STATISTICS
 from discreet.policy.json_schema import policy_schema
 from discreet.registry import ATTACKS, CRITERIA, FORMATS, LEARNERS
 from discreet.server.gateway.variables import DEFAULTS
-from discreet.server.settings import AuditSettings, DirectorySettings, ServerLimits, Settings
 
 REFERENCE = Path(__file__).parents[2] / "docs" / "reference"
+OBSERVED = REFERENCE.parents[1] / "src" / "discreet" / "server"
 ERRORS = (REFERENCE / "errors.md").read_text("utf-8")
 KINDS = [
     kind
@@ -95,17 +96,26 @@ def test_the_policy_knows_the_same_criteria_as_the_measures():
     assert [name for name in CRITERIA if f"'{name}'" not in written] == []
 
 
-@pytest.mark.parametrize(
-    "kind",
-    [Settings, ServerLimits, AuditSettings, DirectorySettings],
-    ids=lambda kind: kind.__name__,
-)
-def test_a_setting_of_the_server_is_in_its_page(
-    kind: type[Settings | ServerLimits | AuditSettings | DirectorySettings],
-):
-    page = (REFERENCE / "serve.md").read_text("utf-8")
-    names = set(kind.model_fields) - {"data", "limits", "audit", "ldap"}
-    assert [name for name in sorted(names) if f"`{name}`" not in page] == []
+def test_the_page_of_settings_is_up_to_date():
+    made = runpy.run_path(str(REFERENCE.parents[1] / "scripts" / "settings_reference.py"))
+    assert made["write_settings_page"]() == (REFERENCE / "settings.md").read_text("utf-8"), (
+        "run `make reference`"
+    )
+
+
+def test_every_setting_of_the_server_is_described():
+    page = (REFERENCE / "settings.md").read_text("utf-8")
+    assert "| None |" not in page
+
+
+def test_every_metric_of_the_server_is_in_its_page():
+    page = (REFERENCE / "observe.md").read_text("utf-8")
+    names = re.findall(r'"(discreet_[a-z_]+)"', (OBSERVED / "observe" / "metrics.py").read_text())
+    names += re.findall(r'"(discreet_[a-z_]+)"', (OBSERVED / "gateway" / "server.py").read_text())
+    names += re.findall(r'"(discreet_[a-z_]+)"', (OBSERVED / "listener.py").read_text())
+    own = {name for name in names if name != "discreet_fields"}
+    assert len(own) > 10
+    assert {name for name in own if f"| `{name}" not in page} == set()
 
 
 def test_a_setting_of_a_session_is_in_the_page_of_its_sql():

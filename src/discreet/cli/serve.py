@@ -92,8 +92,11 @@ def command(data: Path, **settings: Any) -> None:
     overwrite_freed_memory()  # starts again, so what takes long to import comes after it
     protect()
     from discreet.server.listener import serve_until_stopped, start_server
+    from discreet.server.observe.logs import configure_logs
 
     with start_server(data, show_password=_show_password, **settings) as (opened, tls):
+        log = opened.server.settings.log
+        configure_logs(log.format, log.level)
         # What the program itself consists of is not searched each time a session ends.
         gc.collect()
         gc.freeze()

@@ -14,6 +14,7 @@ from typing import Any
 
 from discreet.errors import DiscreetError, OutputRefused, WrongUsage
 from discreet.server.gateway.server import Server
+from discreet.server.observe.logs import log_event
 from discreet.server.pg.limits import ProtocolLimits
 from discreet.server.pg.server import PgServer
 from discreet.server.pg.tls import Tls, load_tls, make_certificate
@@ -107,6 +108,10 @@ async def serve_until_stopped(
             max_message=settings.limits.message_bytes,
             max_held=settings.limits.result_bytes,
         ),
+        wait=opened.server.metrics.observe_queue,
+    )
+    opened.server.metrics.watch(
+        "discreet_logins_pending", "Clients that have not logged in yet.", lambda: server.pending
     )
     stop = stop or asyncio.Event()
     loop = asyncio.get_running_loop()
@@ -121,13 +126,18 @@ async def serve_until_stopped(
     recovering = asyncio.create_task(_keep_recovering(opened.server))
     try:
         ready(port, None if web is None else web[0])
+        log_event("listening", port=port, http_port=None if web is None else web[0])
         await stop.wait()
+        opened.server.is_stopping = True
+        log_event("stopping", sessions=opened.server.sessions)
+        await asyncio.sleep(settings.drain_seconds)
     finally:
         recovering.cancel()
         if web is not None:
             web[1].should_exit = True
             await web[2]
         await server.stop(GRACE)
+        log_event("stopped")
 
 
 async def _keep_recovering(server: Server) -> None:
@@ -157,6 +167,7 @@ async def _start_http(opened: OpenedServer, tls: Tls | None) -> tuple[int, Any, 
     settings = opened.server.settings
     config = uvicorn.Config(
         make_app(opened.server, opened.authenticator, is_encrypted=tls is not None),
+        log_config=None,
         log_level="warning",
         access_log=False,
         lifespan="off",

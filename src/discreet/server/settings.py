@@ -20,38 +20,89 @@ class ServerLimits(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    connections: int = Field(default=200, ge=1)
-    connections_per_user: int = Field(default=100, ge=1)
-    statement_seconds: float = Field(default=60, gt=0)
-    statement_characters: int = Field(default=4_000_000, ge=1000)
-    statement_tokens: int = Field(default=20_000, ge=100)
-    statement_depth: int = Field(default=100, ge=10, le=100)
-    statement_values: int = Field(default=70_000, ge=100)
-    login_seconds: float = Field(default=60, gt=0)
-    idle_seconds: float | None = Field(default=None, gt=0)
-    idle_in_transaction_seconds: float = Field(default=60, gt=0)
-    rows: int = Field(default=1_000_000, ge=1)
-    result_bytes: int = Field(default=256 << 20, ge=1 << 20)
-    message_bytes: int = Field(default=16 << 20, ge=1024)
-    memory: str | None = None
-    process_bytes: int | None = Field(default=None, ge=64 << 20)
-    requests_per_minute: int = Field(default=600, ge=1)
+    connections: int = Field(default=200, ge=1, description="How many connections at a time.")
+    connections_per_user: int = Field(
+        default=100, ge=1, description="Of one user; `CONNECTION LIMIT` of a role can be lower."
+    )
+    statement_seconds: float = Field(
+        default=60,
+        gt=0,
+        description="After which a statement is canceled, the time to read it included; "
+        "`SET statement_timeout` can be lower.",
+    )
+    statement_characters: int = Field(
+        default=4_000_000, ge=1000, description="Characters of one text."
+    )
+    statement_tokens: int = Field(
+        default=20_000,
+        ge=100,
+        description="Words and signs of one text; counted before it is parsed. Rows of `INSERT … VALUES` "
+        "with plain values only are not among them. Who has no right to any table or view may send 2,000.",
+    )
+    statement_depth: int = Field(default=100, ge=10, le=100, description="Of nested brackets.")
+    statement_values: int = Field(
+        default=70_000, ge=100, description="Plain values in the rows of one `INSERT … VALUES`."
+    )
+    login_seconds: float = Field(
+        default=60, gt=0, description="In which a client must have logged in."
+    )
+    idle_seconds: float | None = Field(
+        default=None, gt=0, description="After which a silent client loses its connection."
+    )
+    idle_in_transaction_seconds: float = Field(
+        default=60, gt=0, description="The same within a transaction, which is undone."
+    )
+    rows: int = Field(default=1_000_000, ge=1, description="Rows of one result.")
+    result_bytes: int = Field(
+        default=256 << 20,
+        ge=1 << 20,
+        description="Of one result, and of all cursors and portals of a session that are open.",
+    )
+    message_bytes: int = Field(
+        default=16 << 20, ge=1024, description="Of one message of the protocol."
+    )
+    memory: str | None = Field(
+        default=None,
+        description="Of the embedded database, such as `4GB`. Without it DuckDB's own: four fifths of "
+        "the machine's.",
+    )
+    process_bytes: int | None = Field(
+        default=None,
+        ge=64 << 20,
+        description="Memory of the whole server; beyond it, what runs ends with `53200`. Without it four "
+        "fifths of the machine's, or of what the server is granted of it.",
+    )
+    requests_per_minute: int = Field(
+        default=600, ge=1, description="Over HTTP, of one user and from one address."
+    )
 
 
 class DirectorySettings(BaseModel):
-    """An LDAP server that checks passwords; `{user}` stands for the name, escaped."""
+    """An LDAP server that checks passwords (extra `ldap`); `{user}` stands for the name, escaped."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    url: str
-    template: str | None = None
-    base: str | None = None
-    search: str = "(uid={user})"
-    reader: str | None = None
-    reader_password_file: Path | None = None
-    groups: dict[str, str] = Field(default_factory=dict)
-    group_base: str | None = None
-    authorities: Path | None = None
+    url: str = Field(
+        description="`ldaps://host`, or `ldap://host`, which is taken to TLS before anything is sent."
+    )
+    template: str | None = Field(
+        default=None,
+        description="The entry of a user, such as `uid={user},ou=people,dc=clinic,dc=example`.",
+    )
+    base: str | None = Field(default=None, description="Or below which entry to look for it.")
+    search: str = Field(default="(uid={user})", description="By what to look for it.")
+    reader: str | None = Field(default=None, description="The entry on whose behalf to look.")
+    reader_password_file: Path | None = Field(
+        default=None, description="The file with its password."
+    )
+    groups: dict[str, str] = Field(
+        default_factory=dict,
+        description="Which group is which role; users in none of them are refused.",
+    )
+    group_base: str | None = Field(default=None, description="Below which entry groups are.")
+    authorities: Path | None = Field(
+        default=None, description="Who signs the directory's certificate (PEM)."
+    )
 
 
 class AuditSettings(BaseModel):
@@ -59,10 +110,63 @@ class AuditSettings(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    statements: Literal["full", "redacted", "hash"] = "redacted"
-    checkpoint_entries: int = Field(default=1000, ge=1)
-    checkpoint_seconds: float = Field(default=60, gt=0)
-    witness: tuple[Path, ...] = ()
+    statements: Literal["full", "redacted", "hash"] = Field(
+        default="redacted",
+        description="`redacted`: without literals; `full`: as written, but for passwords and keys; "
+        "`hash`: fingerprints only.",
+    )
+    checkpoint_entries: int = Field(
+        default=1000, ge=1, description="After how many entries the journal is signed."
+    )
+    checkpoint_seconds: float = Field(
+        default=60, gt=0, description="After how many seconds, if there were entries."
+    )
+    witness: tuple[Path, ...] = Field(
+        default=(),
+        description="Files, best on disks of others, to which checkpoints are appended.",
+    )
+
+
+class LogSettings(BaseModel):
+    """What is written to standard error; no line holds a value of a table or a statement."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    format: Literal["text", "json"] = Field(
+        default="text", description="`json`: one object per line."
+    )
+    level: Literal["debug", "info", "warning", "error"] = Field(
+        default="info", description="The least important lines that are written."
+    )
+    slow_seconds: float | None = Field(
+        default=None,
+        ge=0,
+        description="Statements that take at least so long are logged, without their literals.",
+    )
+
+
+class MetricsSettings(BaseModel):
+    """What metrics for Prometheus disclose."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    accounts: Literal["opaque", "named"] = Field(
+        default="opaque",
+        description="How budgets are labeled: `opaque` by keyed hashes, which `GET /v1/accounts` explains "
+        "to superusers; `named` by the accounts' names, which name users and tables.",
+    )
+
+
+class TracingSettings(BaseModel):
+    """Where spans of statements are sent (extra `otel`)."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    endpoint: str = Field(
+        pattern="^https?://",
+        description="A collector of OTLP over HTTP, such as `http://127.0.0.1:4318`.",
+    )
+    service: str = Field(default="discreet", description="The name under which spans appear.")
 
 
 class Settings(BaseModel):
@@ -70,28 +174,87 @@ class Settings(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    data: Path
-    policy: Path | None = None
-    database: str | None = None  # a postgresql:// URL or spark:…; default: DuckDB in `data`
-    control: str | None = None
-    ledger: str | None = None
-    journal: str | None = None
-    host: str = "127.0.0.1"
-    port: int = Field(default=5433, ge=0, le=65535)
-    http_port: int | None = Field(default=None, ge=0, le=65535)
-    certificate: Path | None = None
-    private_key: Path | None = None
-    client_ca: Path | None = None
-    plain: bool = False  # loopback only: no TLS
-    key_file: Path | None = None
-    admin: str = "admin"
-    revoke_scope: Literal["owner", "grantor"] = "owner"
-    null_label: Literal["clearance", "key"] = "clearance"
-    epsilon: str | None = None  # the cost of a query where the session sets none
-    delta: str | None = None
-    quantum: float = Field(default=0.0, ge=0)
+    data: Path = Field(description="The server's folder.")
+    policy: Path | None = Field(
+        default=None,
+        description="What is protected: its tables are loaded on the first start.",
+    )
+    database: str | None = Field(
+        default=None,
+        description="What is served: a `postgresql://` URL or `spark:TABLE`. Without it an embedded "
+        "DuckDB in the folder.",
+    )
+    control: str | None = Field(
+        default=None,
+        description="Where rights, users and secrets are kept: `postgresql://`. Without it a file in "
+        "the folder.",
+    )
+    ledger: str | None = Field(
+        default=None,
+        description="Where spending is kept: `postgresql://`. Without it a file in the folder.",
+    )
+    journal: str | None = Field(
+        default=None,
+        description="Where the journal is kept: `postgresql://`. Without it a file in the folder.",
+    )
+    host: str = Field(default="127.0.0.1", description="Where to listen.")
+    port: int = Field(
+        default=5433, ge=0, le=65535, description="For PostgreSQL clients; 0 takes a free one."
+    )
+    http_port: int | None = Field(
+        default=None, ge=0, le=65535, description="For HTTP clients. Without it HTTP is not served."
+    )
+    certificate: Path | None = Field(
+        default=None,
+        description="The server's certificate (PEM), with its chain. Without it one of its own, made on "
+        "the first start.",
+    )
+    private_key: Path | None = Field(default=None, description="The key of the certificate.")
+    client_ca: Path | None = Field(
+        default=None, description="Who signs certificates of clients (PEM)."
+    )
+    plain: bool = Field(
+        default=False, description="No TLS; refused unless only this machine can reach the server."
+    )
+    key_file: Path | None = Field(
+        default=None,
+        description="Encrypt data and secrets at rest under the key in this file. Without it "
+        "`keys/master.key` in the folder, if there is one.",
+    )
+    admin: str = Field(default="admin", description="What the first user is called.")
+    revoke_scope: Literal["owner", "grantor"] = Field(
+        default="owner",
+        description="`owner`: the owner's `REVOKE` takes back what others granted on; `grantor`: "
+        "PostgreSQL's way.",
+    )
+    null_label: Literal["clearance", "key"] = Field(
+        default="clearance",
+        description="Which label an empty cell of a multi-level table shows: the `clearance` of who "
+        "looks, or that of the `key`.",
+    )
+    epsilon: str | None = Field(
+        default=None,
+        description="What a question costs in sessions that do not `SET discreet.epsilon`. Without it "
+        "such a question is refused.",
+    )
+    delta: str | None = Field(default=None, description="The same of delta.")
+    quantum: float = Field(
+        default=0.0,
+        ge=0,
+        description="Answers to questions are handed out at multiples of so many seconds, so that their "
+        "time reveals less.",
+    )
+    drain_seconds: float = Field(
+        default=0.0,
+        ge=0,
+        description="After a signal to stop, how long clients are still served while `/readyz` says 503, "
+        "so that a load balancer sends no more.",
+    )
     limits: ServerLimits = ServerLimits()
     audit: AuditSettings = AuditSettings()
+    log: LogSettings = LogSettings()
+    metrics: MetricsSettings = MetricsSettings()
+    tracing: TracingSettings | None = None
     ldap: DirectorySettings | None = None
 
     @property

@@ -49,8 +49,16 @@ class AuditDraft:
 class AuditTrail:
     """Records what sessions, logins and clients do, with the heads of the other stores."""
 
-    def __init__(self, stores: ServerStores, *, clock: Callable[[], datetime], engine: str) -> None:
+    def __init__(
+        self,
+        stores: ServerStores,
+        *,
+        clock: Callable[[], datetime],
+        engine: str,
+        wait: Callable[[float], None] = lambda _: None,
+    ) -> None:
         self._stores, self._clock, self._engine = stores, clock, engine
+        self._observe_wait = wait  # called with the seconds until an entry is durable
         self._recorded_writes: tuple[int, int] | None = None  # changes recorded in the journal
         self.counts: Counter[str] = Counter()
 
@@ -193,7 +201,9 @@ class AuditTrail:
         done = self._count_writes()
         if done != self._recorded_writes:
             event = replace(event, heads=self._stores.heads())
+        started = time.perf_counter()
         self._stores.journal.record(event)
+        self._observe_wait(time.perf_counter() - started)
         if self._recorded_writes is None or done[0] != self._recorded_writes[0]:
             self._stores.pin_rights()
         self._recorded_writes = done

@@ -16,6 +16,7 @@ from discreet.server.gateway.pending_rights import PendingRights
 from discreet.server.gateway.plans import PlanCache
 from discreet.server.gateway.private_answers import PrivateAnswers
 from discreet.server.gateway.vault import SessionVault
+from discreet.server.observe.statements import StatementObserver
 from discreet.server.settings import Settings
 
 
@@ -36,6 +37,7 @@ class ServerContext:
     private_answers: PrivateAnswers
     parse_queue: ParseQueue
     deadlines: Deadlines
+    observer: StatementObserver
 
     @property
     def defaults(self) -> Mapping[str, str]:

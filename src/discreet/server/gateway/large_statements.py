@@ -44,6 +44,11 @@ class ParseQueue:
         self._rests: dict[str, float] = {}  # by user, until when there is no other
         self._is_taken = False
 
+    @property
+    def length(self) -> int:
+        """How many statements wait for their turn."""
+        return len(self._waiting)
+
     @contextmanager
     def turn(self, user: str, *, seconds: float, check: Callable[[], None]) -> Generator[None]:
         """Wait for a turn, at most for `seconds`; `check` raises when waiting is pointless."""

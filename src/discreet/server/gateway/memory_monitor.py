@@ -31,7 +31,7 @@ class MemoryMonitor:
     """
 
     def __init__(self, most: int | None, relieve: Callable[[], None]) -> None:
-        self._most = most or int(_available_memory() * _SHARE)
+        self.most = most or int(_available_memory() * _SHARE)
         self._relieve = relieve
         self._ended = threading.Event()
         self._has_garbage = False
@@ -50,7 +50,7 @@ class MemoryMonitor:
             self._thread.join(timeout=5)
 
     def _monitor_memory(self) -> None:
-        bearable, collected = self._most, 0.0
+        bearable, collected = self.most, 0.0
         while not self._ended.wait(_INTERVAL):
             if self._has_garbage and time.monotonic() - collected > _COLLECT_INTERVAL:
                 self._has_garbage = False
@@ -58,14 +58,14 @@ class MemoryMonitor:
                 release_unused_memory()
                 collected = time.monotonic()
             now = used_memory()
-            if now <= self._most:
-                bearable = self._most
+            if now <= self.most:
+                bearable = self.most
             elif now > bearable:
                 self._relieve()
                 self._ended.wait(_PATIENCE)
                 release_unused_memory()
                 # Memory that the system does not reclaim must not end further statements.
-                bearable = max(self._most, int(used_memory() * _GROWTH))
+                bearable = max(self.most, int(used_memory() * _GROWTH))
 
 
 def release_unused_memory() -> None:

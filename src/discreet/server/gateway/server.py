@@ -12,6 +12,7 @@ from discreet.errors import DiscreetError, StatementFailed
 from discreet.guard.identity.authenticator import ClientInfo
 from discreet.policy import model
 from discreet.server.gateway.audit import AuditTrail
+from discreet.server.gateway.budget_labels import watch_budgets
 from discreet.server.gateway.context import ServerContext
 from discreet.server.gateway.deadlines import Deadlines
 from discreet.server.gateway.health import HealthMonitor
@@ -23,6 +24,10 @@ from discreet.server.gateway.plans import PlanCache
 from discreet.server.gateway.private_answers import PrivateAnswers
 from discreet.server.gateway.session import GatewaySession
 from discreet.server.gateway.vault import SessionVault
+from discreet.server.observe.metrics import ServerMetrics
+from discreet.server.observe.spans import SpanExporter
+from discreet.server.observe.statements import StatementObserver
+from discreet.server.settings import Settings
 from discreet.server.store_heads import ServerStores
 from discreet.server.suspension import refuse_suspended
 from discreet.stores.timelines import FILE, TIMELINES
@@ -46,7 +51,10 @@ class Server:
         self.policy, self.vault, self.database, self.clock = policy, vault, database, clock
         self.journal.witness_heads(stores.heads)
         vault.serve(database)
-        self.audit = AuditTrail(stores, clock=clock, engine=database.name)
+        self.metrics = ServerMetrics()
+        self.audit = AuditTrail(
+            stores, clock=clock, engine=database.name, wait=self.metrics.observe_journal
+        )
         self.health_monitor = HealthMonitor(self.control, self.ledger, self.journal, database)
         self._lock = threading.Lock()
         self._sessions: dict[str, GatewaySession] = {}
@@ -73,8 +81,37 @@ class Server:
             ),
             parse_queue=ParseQueue(),
             deadlines=Deadlines(),
+            observer=_make_observer(self.settings, self.metrics),
         )
-        self._memory_monitor = MemoryMonitor(limits.process_bytes, self._abort_for_memory)
+        self.memory_monitor = MemoryMonitor(limits.process_bytes, self._abort_for_memory)
+        self.is_stopping = False
+        self._watch_numbers()
+
+    def _watch_numbers(self) -> None:
+        """Report in the metrics what is read when they are asked for."""
+        metrics, journal = self.metrics, self.journal
+        metrics.watch("discreet_sessions", "Open sessions.", lambda: self.sessions)
+        metrics.watch(
+            "discreet_transactions_open",
+            "Sessions within a transaction, failed ones included.",
+            lambda: self.open_transactions,
+        )
+        metrics.watch(
+            "discreet_unwitnessed_checkpoints",
+            "Copies of checkpoints that no witness has.",
+            lambda: journal.unwitnessed,
+        )
+        metrics.watch(
+            "discreet_memory_limit_bytes",
+            "Memory beyond which statements end with 53200.",
+            lambda: self.memory_monitor.most,
+        )
+        metrics.watch_queues(
+            {"journal": lambda: journal.waiting, "parse": lambda: self.context.parse_queue.length}
+        )
+        metrics.watch_decisions(self.audit.counts)
+        is_named = self.settings.metrics.accounts == "named"
+        watch_budgets(metrics, self.ledger, journal, is_named=is_named)
 
     def open_session(
         self, client: ClientInfo, parameters: Mapping[str, str], method: str
@@ -107,7 +144,7 @@ class Server:
         """Record that a session ended."""
         with self._lock:
             known = self._sessions.pop(session.id, None)
-        self._memory_monitor.forget()
+        self.memory_monitor.forget()
         if known is not None:
             self.audit.record_session(session.state, "closed")
 
@@ -123,6 +160,21 @@ class Server:
         """How many sessions are open."""
         return len(self._sessions)
 
+    @property
+    def open_transactions(self) -> int:
+        """How many sessions are in a transaction."""
+        with self._lock:
+            return sum(each.transaction_status != "I" for each in self._sessions.values())
+
+    @property
+    def is_accepting(self) -> bool:
+        """Whether new sessions are opened: the server does not stop, and logins are not suspended."""
+        try:
+            refuse_suspended(self.control)
+        except DiscreetError:
+            return False
+        return not self.is_stopping
+
     def close(self) -> None:
         """End all sessions and release everything; a failure does not keep the rest open."""
         with ExitStack() as last:  # runs in reverse order
@@ -133,7 +185,12 @@ class Server:
                 last.callback(thing.close)
             last.callback(self._pin_on_close)
             services = self.context
-            for watch in (self._memory_monitor, services.deadlines, services.private_answers):
+            for watch in (
+                self.memory_monitor,
+                services.deadlines,
+                services.private_answers,
+                services.observer,
+            ):
                 last.callback(watch.close)
             for session in list(self._sessions.values()):
                 last.callback(session.close)
@@ -154,3 +211,9 @@ class Server:
         """Complete a definition that a crash interrupted; return whether there was one."""
         with closing(self.database.connect()) as connection:
             return self.context.pending.recover(connection)
+
+
+def _make_observer(settings: Settings, metrics: ServerMetrics) -> StatementObserver:
+    tracing = settings.tracing
+    spans = None if tracing is None else SpanExporter(tracing.endpoint, service=tracing.service)
+    return StatementObserver(metrics, slow=settings.log.slow_seconds, spans=spans)

@@ -21,6 +21,7 @@ from discreet.server.gateway.execution import (
 )
 from discreet.server.gateway.incoming_copy import SessionCopy
 from discreet.server.gateway.large_statements import LARGE, bounds_for
+from discreet.server.gateway.plans import InnerPlan, PrivatePlan
 from discreet.server.gateway.preparation import (
     prepare_statement,
     renew_statement,
@@ -28,6 +29,8 @@ from discreet.server.gateway.preparation import (
 )
 from discreet.server.gateway.session_state import SessionState
 from discreet.server.gateway.variables import startup_settings
+from discreet.server.observe.kinds import QUESTION, statement_kind
+from discreet.server.observe.statements import ObservedSession
 from discreet.server.session import Outcome, PreparedStatement, TransactionStatus
 from discreet.sql.limits import StatementBounds
 
@@ -56,6 +59,8 @@ class GatewaySession:
         self.state = SessionState(context, client)
         self._audit, self._on_close = audit, on_close
         self._parse_queue, self._deadlines = context.parse_queue, context.deadlines
+        self._observer = context.observer
+        self.observed = ObservedSession(self.state.id, client.protocol)
         limits = context.settings.limits
         self._bounds = StatementBounds(
             characters=limits.statement_characters,
@@ -153,6 +158,12 @@ class GatewaySession:
 
         A statement outside a transaction is repeated after a serialization failure.
         """
+        with self._observer.observe(
+            self.observed, _observed_kind(prepared), prepared.statement.text
+        ):
+            return self._run_repeatedly(prepared, values)
+
+    def _run_repeatedly(self, prepared: PreparedStatement, values: Sequence[object]) -> Outcome:
         state = self.state
         owns = state.transaction.is_idle
         until = time.monotonic() + state.statement_seconds
@@ -272,3 +283,10 @@ class GatewaySession:
             self.state.close()
         finally:
             self._on_close(self)
+
+
+def _observed_kind(prepared: PreparedStatement) -> str:
+    plan = prepared.plan
+    while isinstance(plan, InnerPlan):
+        plan = plan.prepared.plan
+    return QUESTION if isinstance(plan, PrivatePlan) else statement_kind(type(prepared.statement))

@@ -96,6 +96,17 @@ class HealthResponse(_Body):
     unwitnessed: int
 
 
+class AccountInfo(_Body):
+    """What an account has left, and by which label metrics name it."""
+
+    label: str
+    account: str
+    epsilon_left: float
+    epsilon_limit: float
+    delta_left: float
+    delta_limit: float
+
+
 class CheckpointResponse(_Body):
     """The journal's latest signed checkpoint, to be kept elsewhere."""
 

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 from typing import Annotated, Any
 
-from fastapi import APIRouter, HTTPException, Path, Request
+from fastapi import APIRouter, HTTPException, Path, Request, Response
 from fastapi.responses import JSONResponse, PlainTextResponse
 
 from discreet.errors import StatementFailed
 from discreet.guard.identity import tokens
 from discreet.guard.identity.authenticator import ClientInfo
 from discreet.result import to_plain_data
+from discreet.server.gateway.budget_labels import labeled_budgets
+from discreet.server.gateway.health import Health
 from discreet.server.http import bodies
 from discreet.server.http.authentication import AuthenticatedClient, SuperuserClient, app_state
+from discreet.server.observe.metrics import CONTENT_TYPE
 from discreet.server.session import Outcome, Session
 
 _FAULTS: dict[int | str, dict[str, Any]] = {
@@ -53,6 +57,7 @@ def run_query(
 ) -> bodies.QueryResponse:
     """Run statements as one transaction; the response is the last one's."""
     session = app_state(request).server.open_session(client, body.settings, "http")
+    session.observed = replace(session.observed, parent=request.headers.get("traceparent"))
     try:
         return _query_response(*_run(session, body))
     finally:
@@ -116,13 +121,46 @@ def checkpoint(request: Request, client: SuperuserClient) -> bodies.CheckpointRe
     return bodies.CheckpointResponse(text=known[-1].note)
 
 
+@router.get("/v1/accounts", responses=_FAULTS, summary="Budgets, by the labels of metrics")
+def list_budgets(request: Request, client: SuperuserClient) -> list[bodies.AccountInfo]:
+    """List what every account that was ever charged has left."""
+    del client
+    server = app_state(request).server
+    return [
+        bodies.AccountInfo(
+            label=item.label,
+            account=item.budget.name,
+            epsilon_left=float(item.budget.epsilon.left),
+            epsilon_limit=float(item.budget.epsilon.limit),
+            delta_left=float(item.budget.delta.left),
+            delta_limit=float(item.budget.delta.limit),
+        )
+        for item in labeled_budgets(server.ledger, server.journal)
+    ]
+
+
 @router.get(
     "/healthz", responses={503: {"model": bodies.HealthResponse}}, summary="Health of the server"
 )
 def health(request: Request) -> bodies.HealthResponse:
     """Report whether stores and database can be reached, and how many checkpoints lack a witness."""
+    return _health_response(app_state(request).server.health_monitor.check())
+
+
+@router.get(
+    "/readyz",
+    responses={503: {"model": bodies.HealthResponse}},
+    summary="Whether to send clients here",
+)
+def readiness(request: Request) -> bodies.HealthResponse:
+    """Report what /healthz does, and whether new sessions are accepted: not while the server stops."""
     server = app_state(request).server
     found = server.health_monitor.check()
+    parts = {**found.parts, "accepting": server.is_accepting}
+    return _health_response(replace(found, parts=parts))
+
+
+def _health_response(found: Health) -> bodies.HealthResponse:
     response = bodies.HealthResponse(
         status="ok" if found.is_healthy else "failing",
         parts={name: "ok" if is_well else "failing" for name, is_well in found.parts.items()},
@@ -139,18 +177,10 @@ def health(request: Request) -> bodies.HealthResponse:
     response_class=PlainTextResponse,
     summary="Metrics for Prometheus",
 )
-def metrics(request: Request, client: SuperuserClient) -> str:
-    """Return the number of sessions and decisions."""
+def report_metrics(request: Request, client: SuperuserClient) -> Response:
+    """Return how busy the server is, without values and names."""
     del client
-    server = app_state(request).server
-    lines = ["# TYPE discreet_sessions gauge", f"discreet_sessions {server.sessions}"]
-    lines.append("# TYPE discreet_unwitnessed_checkpoints gauge")
-    lines.append(f"discreet_unwitnessed_checkpoints {server.journal.unwitnessed}")
-    lines.append("# TYPE discreet_decisions_total counter")
-    for decision, count in sorted(server.audit.counts.items()):
-        label = decision.replace(" ", "_")
-        lines.append(f'discreet_decisions_total{{decision="{label}"}} {count}')
-    return "\n".join(lines) + "\n"
+    return Response(app_state(request).server.metrics.text(), media_type=CONTENT_TYPE)
 
 
 def _run(session: Session, body: bodies.QueryRequest) -> tuple[Outcome, list[Any]]:

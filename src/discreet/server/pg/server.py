@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from concurrent.futures import Executor, ThreadPoolExecutor
 from pathlib import Path
 
@@ -28,6 +29,7 @@ class PgServer:
         limits: Limits on a client.
         executor: Runs sessions; by default one thread per connection, so that no statement
             waits for another one.
+        wait: Called with the seconds that messages waited for a worker.
     """
 
     def __init__(
@@ -39,6 +41,7 @@ class PgServer:
         require_tls: bool = True,
         limits: ProtocolLimits | None = None,
         executor: Executor | None = None,
+        wait: Callable[[float], None] = lambda _: None,
     ) -> None:
         limits = limits or ProtocolLimits()
         self._own_executor = None
@@ -52,6 +55,7 @@ class PgServer:
             require_tls=require_tls,
             limits=limits,
             executor=executor,
+            wait=wait,
         )
         self._servers: list[asyncio.Server] = []
         self._paths: list[Path] = []
@@ -88,6 +92,11 @@ class PgServer:
             self._state.remove_pending(wire, address)
 
         task.add_done_callback(left)
+
+    @property
+    def pending(self) -> int:
+        """How many clients have not logged in yet."""
+        return self._state.pending
 
     async def stop(self, grace: float = 10.0) -> None:
         """Stop listening; running statements may end within `grace` seconds, then they are canceled."""

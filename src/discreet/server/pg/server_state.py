@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import hmac
 import secrets
+import time
 from collections import Counter, deque
 from collections.abc import Callable, Generator, Mapping
 from concurrent.futures import Executor, ThreadPoolExecutor
@@ -68,22 +69,34 @@ class PgServerState:
         require_tls: bool,
         limits: ProtocolLimits,
         executor: Executor,
+        wait: Callable[[float], None],
     ) -> None:
         self.authenticator, self.open_session = authenticator, open_session
         self.tls, self.require_tls, self.limits = tls, require_tls, limits
         self.cancels = CancelRegistry()
-        self._executor = executor
+        self._executor, self._observe_wait = executor, wait
         self._spare = ThreadPoolExecutor(2, thread_name_prefix="discreet-cancel")
         self._seated: Counter[str] = Counter()
         self._waiting: dict[str, deque[Wire]] = {}
 
     async def in_thread(self, work: Callable[[], T]) -> T:
         """Run a blocking call in a worker."""
-        return await asyncio.get_running_loop().run_in_executor(self._executor, work)
+        asked = time.perf_counter()
+
+        def run() -> T:
+            self._observe_wait(time.perf_counter() - asked)
+            return work()
+
+        return await asyncio.get_running_loop().run_in_executor(self._executor, run)
 
     def in_spare_thread(self, work: Callable[[], None]) -> None:
         """Run a call that must not wait for a worker, such as an interrupt."""
         self._spare.submit(work)
+
+    @property
+    def pending(self) -> int:
+        """How many clients have not logged in yet."""
+        return sum(map(len, self._waiting.values()))
 
     def add_pending(self, wire: Wire) -> None:
         """Count a client that has not logged in; when there are too many, one is disconnected.
@@ -91,7 +104,7 @@ class PgServerState:
         It is the oldest of the address with most of them: a flood displaces its own connections.
         """
         self._waiting.setdefault(wire.address, deque()).append(wire)
-        if sum(map(len, self._waiting.values())) > self.limits.max_waiting:
+        if self.pending > self.limits.max_waiting:
             crowd = max(self._waiting.values(), key=len)
             crowd[0].stop(StatementFailed("53300", "sorry, too many clients already"))
             self.remove_pending(crowd[0], crowd[0].address)
