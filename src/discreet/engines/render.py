@@ -106,6 +106,27 @@ def drop_table(relation: exp.Table) -> exp.Expr:
     return _bind_relation(relation, "DROP TABLE IF EXISTS x")
 
 
+def drop_referenced_table(relation: exp.Table) -> exp.Expr:
+    """Return `DROP TABLE relation CASCADE`: foreign keys that reference it are dropped, too."""
+    return _bind_relation(relation, "DROP TABLE x CASCADE")
+
+
+def rename_column(relation: exp.Table, old: str, new: str) -> exp.Expr:
+    """Return `ALTER TABLE relation RENAME COLUMN old TO new`."""
+    tree = _bind_relation(relation, "ALTER TABLE x RENAME COLUMN y TO z")
+    for column in list(tree.find_all(exp.Column)):
+        column.replace(build.column(old if column.name == "y" else new))
+    return tree
+
+
+def add_foreign_key(relation: exp.Table, key: exp.Expr) -> exp.Expr:
+    """Return `ALTER TABLE relation ADD FOREIGN KEY …`."""
+    tree = _bind_relation(relation, "ALTER TABLE x ADD FOREIGN KEY (a) REFERENCES b (c)")
+    for found in list(tree.find_all(exp.ForeignKey)):
+        found.replace(key.copy())
+    return tree
+
+
 def drop_view(relation: exp.Table) -> exp.Expr:
     """Return `DROP VIEW IF EXISTS relation`."""
     return _bind_relation(relation, "DROP VIEW IF EXISTS x")
@@ -128,7 +149,8 @@ def _bind_relation(relation: exp.Table, pattern: str) -> exp.Expr:
     # Parsed, not built: sqlglot moved the argument that holds the table between its versions.
     tree = parse_one(pattern, dialect="postgres")
     for name in list(tree.find_all(exp.Table)):
-        name.replace(relation.copy())
+        if name.name == "x":
+            name.replace(relation.copy())
     return tree
 
 

@@ -505,3 +505,15 @@ def test_a_table_with_encrypted_columns_gets_no_labels(admin):
     error = refused(admin, "SECURITY LABEL FOR mls ON TABLE employee IS 'cells'")
     assert error.sqlstate == "0A000"
     assert admin.rows("SELECT sin FROM employee WHERE id = 1") == [(SIN,)]
+
+
+def test_a_table_with_encrypted_columns_changes_its_form_but_no_names(served, connect):
+    opened, _ = served
+    client = connect(opened)
+    make_table(client)
+    client.run("ALTER TABLE employee ADD COLUMN age integer DEFAULT 30, DROP COLUMN pay")
+    client.run("ALTER TABLE employee ALTER COLUMN name SET NOT NULL")
+    assert client.rows("SELECT sin, age FROM employee WHERE id = 1") == [(SIN, 30)]
+    for text in ("RENAME TO people", "RENAME sin TO number", "RENAME name TO label"):
+        assert refused(client, f"ALTER TABLE employee {text}").sqlstate == "0A000"
+    assert refused(client, "ALTER TABLE employee ALTER sin TYPE varchar").sqlstate == "0A000"

@@ -16,6 +16,7 @@ from discreet.guard.access import (
     roles,
     schemas,
 )
+from discreet.guard.access.alter_table import alter_table
 from discreet.guard.access.authority import (
     Authority,
     Privilege,
@@ -124,6 +125,7 @@ _STEPS: dict[type[Statement], Callable[..., AuthorityChange]] = {
     objects.CreateSchema: schemas.create_schema,
     objects.DropSchema: schemas.drop_schema,
     objects.Drop: relations.drop_relation,
+    objects.AlterTable: alter_table,
     objects.AlterRowSecurity: attached.alter_row_security,
     objects.CreatePolicy: attached.create_policy,
     objects.CreateMask: attached.create_mask,

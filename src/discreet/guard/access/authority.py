@@ -122,16 +122,30 @@ class RelationColumn:
     default: str | None = None  # SQL
     acl: tuple[AclEntry, ...] = ()
     key: str | None = None  # the id of the key it is encrypted under
+    identity: Literal["", "always", "by default"] = ""
+    comment: str | None = None
+
+
+ReferentialAction = Literal["no action", "restrict", "cascade", "set null", "set default"]
 
 
 @dataclass(frozen=True)
 class ForeignKey:
-    """A foreign key: `columns` here reference `target`."""
+    """A foreign key: `columns` here reference `target`.
+
+    `on_delete` and `on_update` are what happens to referencing rows; ON DELETE SET may name `set_columns`.
+    A `deferred` one is checked at the end of the transaction, unless SET CONSTRAINTS says otherwise.
+    """
 
     columns: tuple[str, ...]
     target: Name
     target_columns: tuple[str, ...]
     name: str | None = None
+    on_delete: ReferentialAction = "no action"
+    on_update: ReferentialAction = "no action"
+    set_columns: tuple[str, ...] = ()
+    deferrable: bool = False
+    deferred: bool = False
 
 
 @dataclass(frozen=True)
@@ -140,6 +154,21 @@ class CheckConstraint:
 
     condition: str  # SQL
     name: str | None = None
+
+
+@dataclass(frozen=True)
+class TableIndex:
+    """An index as it was created; a unique one is among the `uniques` of its table, too.
+
+    Others change no result, so that none is made in the engine.
+    """
+
+    name: str
+    keys: tuple[str, ...]  # columns, or expressions in SQL
+    unique: bool = False
+    method: str = "btree"
+    condition: str | None = None  # SQL
+    included: tuple[str, ...] = ()
 
 
 Command = Literal["ALL", "SELECT", "INSERT", "UPDATE", "DELETE"]
@@ -229,6 +258,8 @@ class Relation:
     uniques: tuple[tuple[str, ...], ...] = ()
     foreign_keys: tuple[ForeignKey, ...] = ()
     checks: tuple[CheckConstraint, ...] = ()
+    key_names: tuple[tuple[str, tuple[str, ...]], ...] = ()  # of the primary key and the uniques
+    indexes: tuple[TableIndex, ...] = ()
     row_security: bool = False
     force_row_security: bool = False
     policies: tuple[RowPolicy, ...] = ()
@@ -241,6 +272,7 @@ class Relation:
     options: Mapping[str, str] = field(default_factory=dict[str, str], hash=False)
     physical: tuple[str, ...] = ()
     writable: bool = True
+    comment: str | None = None
 
     @property
     def key(self) -> Name:

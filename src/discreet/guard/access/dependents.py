@@ -113,7 +113,7 @@ def drop_with_dependents(
     authority, gone = change.authority, set(keys)
     while views := _views_of(authority, gone):
         if not cascade:
-            raise _dependents_failure(what, f"view {views[0].name} depends on {what}")
+            raise dependents_failure(what, f"view {views[0].name} depends on {what}")
         for view in views:
             change = change.with_notice("NOTICE", f"drop cascades to view {view.name}")
         gone |= {view.key for view in views}
@@ -121,7 +121,7 @@ def drop_with_dependents(
     for relation in left:
         for rule, text in _attached_rules(relation):
             if named_in(parse_stored_sql(text)) & gone:
-                raise _dependents_failure(what, f"{rule} depends on {what}")
+                raise dependents_failure(what, f"{rule} depends on {what}")
     change = _without_keys(change, left, gone, cascade=cascade, what=what)
     return change.without_relations(gone)
 
@@ -133,7 +133,7 @@ def _without_keys(
         kept = tuple(key for key in relation.foreign_keys if key.target not in gone)
         if len(kept) < len(relation.foreign_keys):
             if not cascade:
-                raise _dependents_failure(
+                raise dependents_failure(
                     what, f"a foreign key of {relation.name} depends on {what}"
                 )
             change = change.with_notice(
@@ -143,7 +143,8 @@ def _without_keys(
     return change
 
 
-def _dependents_failure(what: str, detail: str) -> StatementFailed:
+def dependents_failure(what: str, detail: str) -> StatementFailed:
+    """Return the error for an object that others depend on."""
     return StatementFailed(
         "2BP01",
         f"cannot drop {what} because other objects depend on it",

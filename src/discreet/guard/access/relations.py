@@ -17,6 +17,7 @@ from discreet.guard.access.authority import (
     RelationColumn,
 )
 from discreet.guard.access.change import AuthorityChange
+from discreet.guard.access.constraint_names import with_names
 from discreet.guard.access.decide import owns, privilege_on, schema_privilege
 from discreet.guard.access.dependents import base_tables, drop_with_dependents, named_in, reads_of
 from discreet.guard.access.names import (
@@ -45,7 +46,7 @@ def create_table(
     """CREATE TABLE; `columns` are those of its query, when it has one."""
     schema = creation_schema(change.authority, change.role, statement.relation[0])
     key = (schema, statement.relation[1])
-    if _find_existing(change.authority, key) is not None:
+    if find_existing(change.authority, key) is not None:
         if statement.if_not_exists and key in change.authority.relations:
             return change.with_notice(
                 "NOTICE", f'relation "{key[1]}" already exists, skipping', "42P07"
@@ -60,13 +61,14 @@ def create_table(
         primary_key=statement.primary_key,
         uniques=statement.uniques,
         checks=statement.checks,
+        key_names=statement.key_names,
         physical=(*catalog, *key),
     )
-    keys = _resolve_keys(change, relation, statement.foreign_keys)
-    return change.with_relation(replace(relation, foreign_keys=keys))
+    keys = resolve_keys(change, relation, statement.foreign_keys)
+    return change.with_relation(with_names(replace(relation, foreign_keys=keys)))
 
 
-def _find_existing(authority: Authority, key: Name) -> Relation | None:
+def find_existing(authority: Authority, key: Name) -> Relation | None:
     """Return the relation that already has a name; engines may ignore case."""
     if key in authority.relations:
         return authority.relations[key]
@@ -84,7 +86,7 @@ def create_view(
     authority = change.authority
     schema = creation_schema(authority, change.role, statement.relation[0])
     key = (schema, statement.relation[1])
-    old = _find_existing(authority, key)
+    old = find_existing(authority, key)
     if old is not None and (not statement.replace or old.key != key):
         raise StatementFailed("42P07", f'relation "{key[1]}" already exists')
     view = Relation(
@@ -257,6 +259,14 @@ def _whole_columns(
     )
 
 
+def whole_columns(relation: Relation) -> tuple[RelationColumn, ...]:
+    """Return the columns of a relation that was altered; those of its primary key are not null."""
+    altered = CreateTable(
+        (None, relation.name), relation.columns, relation.primary_key, relation.uniques
+    )
+    return _whole_columns(altered, ())
+
+
 def _need_key_columns(key: tuple[str, ...], names: set[str]) -> None:
     for name in key:
         if name not in names:
@@ -265,7 +275,7 @@ def _need_key_columns(key: tuple[str, ...], names: set[str]) -> None:
         raise StatementFailed("42701", "a column appears twice in a key")
 
 
-def _resolve_keys(
+def resolve_keys(
     change: AuthorityChange, relation: Relation, keys: Iterable[tuple[ForeignKey, Written]]
 ) -> tuple[ForeignKey, ...]:
     """Return the foreign keys of a new table, each with the table and columns it references."""

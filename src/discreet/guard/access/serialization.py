@@ -23,6 +23,7 @@ from discreet.guard.access.authority import (
     RelationColumn,
     RoleMembership,
     RowPolicy,
+    TableIndex,
     Trigger,
 )
 
@@ -113,11 +114,20 @@ def _read_optional_acl(written: Sequence[Json] | None) -> tuple[AclEntry, ...] |
 def _read_foreign_key(written: Json) -> ForeignKey:
     schema, name = written["target"]
     return ForeignKey(
-        _read_texts(written["columns"]),
-        (schema, name),
-        _read_texts(written["target_columns"]),
-        written["name"],
+        **_replace_fields(
+            written,
+            columns=_read_texts(written["columns"]),
+            target=(schema, name),
+            target_columns=_read_texts(written["target_columns"]),
+            # Authorities written before keys had actions have none.
+            set_columns=_read_texts(written.get("set_columns", ())),
+        )
     )
+
+
+def _read_index(written: Json) -> TableIndex:
+    keys, included = _read_texts(written["keys"]), _read_texts(written["included"])
+    return TableIndex(**_replace_fields(written, keys=keys, included=included))
 
 
 def _replace_fields(written: Json, **changed: object) -> Json:
@@ -155,6 +165,9 @@ def _read_relation(written: Json) -> Relation:
             uniques=tuple(_read_texts(key) for key in written["uniques"]),
             foreign_keys=tuple(_read_foreign_key(key) for key in written["foreign_keys"]),
             checks=tuple(CheckConstraint(**one) for one in written["checks"]),
+            # Authorities written before keys had names and tables had indexes have none.
+            key_names=tuple((name, _read_texts(key)) for name, key in written.get("key_names", ())),
+            indexes=tuple(_read_index(one) for one in written.get("indexes", ())),
             policies=tuple(_read_policy(one) for one in written["policies"]),
             masks=tuple(_read_mask(one) for one in written["masks"]),
             # Authorities written before controls existed have none.

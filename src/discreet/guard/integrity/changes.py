@@ -20,7 +20,7 @@ from discreet.guard.rewrite.permitted import OnConflict, PermittedWrite
 from discreet.sql import build
 
 ROW = "rid"  # the location of an existing row; NULL for a new one
-_NAME = "discreet_changes"  # one per connection, dropped before the next write
+_NAME = "discreet_changes"  # one per connection and depth, dropped before the next write
 
 
 def old(name: str) -> str:
@@ -35,15 +35,21 @@ def new(name: str) -> str:
 
 @dataclass(frozen=True)
 class Changes:
-    """The temporary table of one write."""
+    """The temporary table of one write; those of foreign keys' actions are deeper than their cause."""
 
     connection: DatabaseConnection
     permitted: PermittedWrite
+    depth: int = 0
 
     @property
     def relation(self) -> Relation:
         """The relation that is written."""
         return self.permitted.relation
+
+    @property
+    def name(self) -> str:
+        """The name of the table."""
+        return f"{_NAME}{self.depth}" if self.depth else _NAME
 
     @property
     def names(self) -> list[str]:
@@ -57,7 +63,7 @@ class Changes:
 
     def table(self, alias: str | None = None) -> exp.Table:
         """Return the temporary table."""
-        return build.table(*self.connection.traits.temporary_schema, _NAME, alias=alias)
+        return build.table(*self.connection.traits.temporary_schema, self.name, alias=alias)
 
     def query(self, condition: exp.Expr | None = None) -> exp.Select:
         """Return the changes, `old_…` and `new_…`."""
@@ -227,7 +233,7 @@ class Changes:
         sides = {alias: old, "excluded": new}
         for column in list(holder.find_all(exp.Column)):
             if column.table in sides:
-                column.replace(build.column(sides[column.table](column.name), of=_NAME))
+                column.replace(build.column(sides[column.table](column.name), of=self.name))
         return holder
 
     def _execute_statement(self, statement: exp.Expr) -> None:

@@ -56,7 +56,7 @@ def build_create_table(
     if not traits.has_letter_types:
         parts += list(_length_checks(relation))
     if traits.enforces_foreign_keys:
-        parts += [_foreign_key(key, targets) for key in relation.foreign_keys]
+        parts += [foreign_key_definition(key, targets) for key in relation.foreign_keys]
     schema = exp.Schema(this=build.table(*relation.physical), expressions=parts)
     return exp.Create(this=schema, kind="TABLE")
 
@@ -122,13 +122,25 @@ def _column_definition(
 
 
 def _check(text: str, relation: Relation, traits: EngineTraits) -> exp.Expr:
+    condition = compile_row_value(text, relation, traits, place="check constraint")
+    return exp.CheckColumnConstraint(this=condition.unnest())
+
+
+def compile_row_value(
+    text: str, relation: Relation, traits: EngineTraits, *, place: str
+) -> exp.Expr:
+    """Return an expression over a row of a relation alone, which the engine may execute.
+
+    Raises:
+        StatementFailed: As the expression fails; 0A000 for a subquery.
+    """
     authority, subject = _empty_authority()
     own = (relation, build.column)
     rows = {"": own, relation.name: own}
-    condition = compile_condition(text, rows, authority, subject, traits=traits)
-    if condition.find(exp.Query):
-        raise StatementFailed("0A000", "cannot use subquery in check constraint")
-    return exp.CheckColumnConstraint(this=condition.unnest())
+    value = compile_condition(text, rows, authority, subject, traits=traits)
+    if value.find(exp.Query):
+        raise StatementFailed("0A000", f"cannot use subquery in {place}")
+    return value
 
 
 def _length_checks(relation: Relation) -> Iterator[exp.Expr]:
@@ -145,13 +157,23 @@ def _unique_constraint(columns: Sequence[str]) -> exp.Expr:
     return exp.UniqueColumnConstraint(this=exp.Schema(expressions=_quote_names(columns)))
 
 
-def _foreign_key(key: ForeignKey, targets: Mapping[Name, tuple[str, ...]]) -> exp.Expr:
+def is_checked_by_engine(key: ForeignKey) -> bool:
+    """Whether an engine with foreign keys checks this one: it has neither actions nor delays."""
+    actions = {key.on_delete, key.on_update}
+    return actions <= {"no action", "restrict"} and not key.deferrable
+
+
+def foreign_key_definition(key: ForeignKey, targets: Mapping[Name, tuple[str, ...]]) -> exp.Expr:
+    """Return a foreign key as a constraint of the engine."""
     physical = targets.get(key.target)
     if physical is None:
         raise StatementFailed("42P01", f'relation "{key.target[1]}" does not exist')
     target = exp.Schema(this=build.table(*physical), expressions=_quote_names(key.target_columns))
+    # Actions and delays are the gateway's: its triggers see what they change. The engine looks last.
+    options = [] if is_checked_by_engine(key) else ["DEFERRABLE", "INITIALLY DEFERRED"]
     return exp.ForeignKey(
-        expressions=_quote_names(key.columns), reference=exp.Reference(this=target, options=[])
+        expressions=_quote_names(key.columns),
+        reference=exp.Reference(this=target, options=options),
     )
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
+from typing import Protocol
 
 from sqlglot import exp
 
@@ -15,6 +16,7 @@ from discreet.engines.databases.database import DatabaseConnection, EngineTraits
 from discreet.errors import StatementFailed
 from discreet.guard.access.authority import Authority, Event, ForeignKey, Name, Relation
 from discreet.guard.integrity.changes import new, old
+from discreet.guard.integrity.create import is_checked_by_engine
 from discreet.sql import build
 
 
@@ -39,23 +41,37 @@ def keys_of(
 ) -> AffectedForeignKeys:
     """Return the foreign keys that the gateway must check after a write."""
     events = set(events)
-    if traits.enforces_foreign_keys:
-        return AffectedForeignKeys((), ())
     written = set(changed) if "INSERT" not in events else {item.name for item in relation.columns}
     outward = [
         (key, _find_target(key, relation, authority))
         for key in relation.foreign_keys
-        if events & {"INSERT", "UPDATE"} and written & set(key.columns)
+        if events & {"INSERT", "UPDATE"}
+        and written & set(key.columns)
+        and is_checked_here(key, traits)
     ]
     inward = [
         (key, other)
         for other in authority.relations.values()
         for key in other.foreign_keys
         if key.target == relation.key
+        and is_checked_here(key, traits)
         and ("DELETE" in events or ("UPDATE" in events and set(changed) & set(key.target_columns)))
         and not other.multilevel  # checks its own keys
     ]
     return AffectedForeignKeys(tuple(outward), tuple(inward))
+
+
+def is_checked_here(key: ForeignKey, traits: EngineTraits) -> bool:
+    """Whether the gateway checks a foreign key and runs its actions: triggers must see what they change."""
+    return not (traits.enforces_foreign_keys and is_checked_by_engine(key))
+
+
+class KeyDeferral(Protocol):
+    """Which foreign keys wait for the end of the transaction."""
+
+    def is_late(self, relation: Relation, key: ForeignKey) -> bool:
+        """Return whether a key of `relation` is checked later; then it is noted that it must be."""
+        ...
 
 
 def check_keys(
@@ -63,26 +79,47 @@ def check_keys(
     keys: AffectedForeignKeys,
     relation: Relation,
     changes: exp.Query,
+    deferral: KeyDeferral | None = None,
 ) -> None:
     """Refuse a write after which a foreign key references a missing row.
 
     Raises:
         StatementFailed: 23503.
     """
+
+    def is_late(owner: Relation, key: ForeignKey) -> bool:
+        return key.deferrable and deferral is not None and deferral.is_late(owner, key)
+
     for key, target in keys.outward:
-        if _is_any(connection, _dangling_rows(key, target, changes)):
+        if not is_late(relation, key) and _is_any(connection, _dangling_rows(key, target, changes)):
             raise StatementFailed(
                 "23503",
                 f'insert or update on table "{relation.name}" violates foreign key constraint'
                 f"{_format_key_name(key)}",
             )
     for key, other in keys.inward:
-        if _is_any(connection, _orphaned_rows(key, other, relation, changes)):
+        is_strict = "restrict" in (key.on_delete, key.on_update)
+        if (is_strict or not is_late(other, key)) and _is_any(
+            connection, _orphaned_rows(key, other, relation, changes)
+        ):
             raise StatementFailed(
                 "23503",
                 f'update or delete on table "{relation.name}" violates foreign key constraint'
                 f'{_format_key_name(key)} on table "{other.name}"',
             )
+
+
+def check_whole_key(
+    connection: DatabaseConnection, relation: Relation, key: ForeignKey, target: Relation
+) -> None:
+    """Refuse a foreign key that any row of its table violates: the check at the end of a transaction.
+
+    Raises:
+        StatementFailed: 23503.
+    """
+    shown = [build.alias_as(build.column(name), new(name)) for name in key.columns]
+    rows = build.select(*shown, source=build.table(*relation.physical))
+    check_keys(connection, AffectedForeignKeys(((key, target),), ()), relation, rows)
 
 
 def require_unreferenced(

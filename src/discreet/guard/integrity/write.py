@@ -2,28 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
 
 from discreet.engines.databases.database import DatabaseConnection, EngineTraits
 from discreet.engines.engine import ArrowTable
 from discreet.errors import StatementFailed
-from discreet.guard.access.authority import Authority, Event, Subject
+from discreet.guard.access.authority import Authority, Event, Name, Subject
+from discreet.guard.integrity.actions import referential_writes
 from discreet.guard.integrity.changes import ROW, Changes, new, old, proposed_rows
-from discreet.guard.integrity.keys import AffectedForeignKeys, check_keys, keys_of
+from discreet.guard.integrity.keys import AffectedForeignKeys, KeyDeferral, check_keys, keys_of
 from discreet.guard.integrity.triggers import TriggerMonitor, watch_rows
 from discreet.guard.rewrite.permitted import OnConflict, PermittedWrite, Source, plain_source
 from discreet.sql import build
 
+_DEEPEST = 100  # steps of a cascade through tables that reference each other
+
 
 @dataclass(frozen=True)
 class WriteResult:
-    """How many rows a write changed, and what RETURNING returns."""
+    """How many rows a write changed, what RETURNING returns, and what foreign keys changed elsewhere."""
 
     count: int
     table: ArrowTable | None = None
+    caused: Mapping[Name, frozenset[str]] = field(default_factory=dict[Name, frozenset[str]])
 
 
 def write(
@@ -34,6 +38,7 @@ def write(
     *,
     traits: EngineTraits,
     source: Source = plain_source,
+    deferral: KeyDeferral | None = None,
 ) -> WriteResult:
     """Carry out a write with its triggers, row policy and keys, whole or not at all.
 
@@ -47,13 +52,14 @@ def write(
         subject: The writer.
         traits: The engine's.
         source: How triggers read relations that are not plain tables.
+        deferral: Which foreign keys are checked at the end of the transaction.
 
     Raises:
         StatementFailed: P0001 by a trigger, 42501 by a row policy, 23502, 23503, 23505, 23514 by
             constraints, 40001 if another transaction committed first.
     """
     watch = TriggerMonitor(connection, permitted.relation, authority, subject, traits, source)
-    act = _WriteExecution(connection, permitted, watch, traits)
+    act = _WriteExecution(connection, permitted, watch, traits, deferral)
     if connection.in_transaction:
         try:
             return act.run()
@@ -76,6 +82,9 @@ class _WriteExecution:
     permitted: PermittedWrite
     watch: TriggerMonitor
     traits: EngineTraits
+    deferral: KeyDeferral | None = None
+    depth: int = 0
+    caused: dict[Name, frozenset[str]] = field(default_factory=dict[Name, frozenset[str]])
 
     def run(self) -> WriteResult:
         keys = keys_of(
@@ -147,19 +156,44 @@ class _WriteExecution:
     # --- row by row, in sets --------------------------------------------------------------------
 
     def _in_sets(self, keys: AffectedForeignKeys) -> WriteResult:
-        changes = Changes(self.connection, self.permitted)
+        changes = Changes(self.connection, self.permitted, self.depth)
         changes.set_aside(self.watch.subject.settings)
         parts = self._split_changes(changes)
         for event, rows in parts:
             check = self.permitted.with_check
             watch_rows(self.watch, "before", event, self.changed, rows, with_check=check)
         count = sum(self._apply(changes, event) for event, _ in parts)
-        check_keys(self.connection, keys, self.permitted.relation, changes.query())
+        self._act_on_references(keys, changes)
+        check_keys(self.connection, keys, self.permitted.relation, changes.query(), self.deferral)
         for event, rows in parts:
             watch_rows(self.watch, "after", event, self.changed, rows)
         table = self._query_returning(changes)
         changes.drop()
-        return WriteResult(count, table)
+        return WriteResult(count, table, self.caused)
+
+    def _act_on_references(self, keys: AffectedForeignKeys, changes: Changes) -> None:
+        """Change or delete the rows that reference changed ones, with their triggers and keys."""
+        for key, other in keys.inward:
+            for caused in referential_writes(key, other, changes, self.events):
+                if self.depth >= _DEEPEST:
+                    raise StatementFailed("54001", "foreign keys cascade too deeply")
+                replace(
+                    self,
+                    permitted=caused,
+                    watch=replace(self.watch, relation=other),
+                    depth=self.depth + 1,
+                ).run_caused()
+
+    def run_caused(self) -> None:
+        """Carry out a write that a foreign key causes, unless it has no rows."""
+        permitted = self.permitted
+        there = build.select(build.number(1), source=permitted.target.copy())
+        if permitted.condition is not None:
+            there = there.where(permitted.condition.copy())
+        if self.connection.query(there.limit(1)).num_rows:
+            known = self.caused.get(permitted.relation.key, frozenset())
+            self.caused[permitted.relation.key] = known | permitted.written
+            self.run()
 
     def _split_changes(self, changes: Changes) -> list[tuple[Event, exp.Query]]:
         """Return the changes by event; with ON CONFLICT some rows are new and some are not."""

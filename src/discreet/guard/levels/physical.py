@@ -15,6 +15,7 @@ from sqlglot import exp
 from discreet.engines.render import drop_table
 from discreet.errors import StatementFailed
 from discreet.guard.access.authority import Relation, RelationColumn
+from discreet.guard.integrity.create import is_checked_by_engine
 from discreet.guard.levels.lattice import BOTTOM
 from discreet.sql import build
 
@@ -116,6 +117,12 @@ def _check(relation: Relation) -> None:
         raise StatementFailed(
             "0A000",
             f'table "{relation.name}" cannot be multi-level: it is foreign, or has encrypted columns',
+        )
+    if not all(is_checked_by_engine(key) for key in relation.foreign_keys):
+        raise StatementFailed(
+            "0A000",
+            f'table "{relation.name}" cannot be multi-level: its foreign keys have actions or delays',
+            hint="Write ON DELETE NO ACTION: an action would change cells of other levels.",
         )
     # Physical names and shown names must differ, ignoring case.
     names = Counter(

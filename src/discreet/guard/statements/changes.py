@@ -4,16 +4,37 @@ from __future__ import annotations
 
 from discreet.errors import StatementFailed
 from discreet.guard.statements.cursor import StatementCursor
+from discreet.guard.statements.fragments import expression
 from discreet.guard.statements.objects import (
+    AddColumn,
+    AddConstraint,
     AlterOwner,
     AlterRowSecurity,
+    AlterTable,
     CreateSchema,
     Drop,
+    DropColumn,
+    DropConstraint,
     DropSchema,
     EncryptColumn,
+    RenameColumn,
+    RenameConstraint,
+    RenameRelation,
+    SetDefault,
+    SetNotNull,
+    SetType,
+    TableAction,
 )
 from discreet.guard.statements.roles import parse_role_name
 from discreet.guard.statements.statement import Statement, Written
+from discreet.guard.statements.tables import (
+    TABLE_CONSTRAINTS,
+    TableParts,
+    parse_column,
+    parse_default,
+    parse_table_constraint,
+)
+from discreet.guard.statements.types import parse_type
 
 
 def parse_create_schema(cursor: StatementCursor) -> Statement:
@@ -62,27 +83,47 @@ def parse_alter_schema(cursor: StatementCursor) -> Statement:
 
 
 def parse_alter_view(cursor: StatementCursor) -> Statement:
-    """ALTER VIEW name OWNER TO role."""
-    _refuse_if_exists(cursor)
+    """ALTER VIEW name OWNER TO role | RENAME …."""
+    if_exists = cursor.take("if", "exists")
     relation = cursor.relation()
+    if cursor.at("rename"):
+        return AlterTable(relation, (_parse_rename(cursor),), "view", if_exists)
+    if cursor.at("alter"):
+        return AlterTable(relation, (_parse_action(cursor),), "view", if_exists)
+    _refuse_if_exists(if_exists)
     if not cursor.at("owner"):
         raise StatementFailed(
-            "0A000", "only ALTER VIEW … OWNER TO is supported", hint="Write CREATE OR REPLACE VIEW."
+            "0A000",
+            "only ALTER VIEW … OWNER TO and RENAME are supported",
+            hint="Write CREATE OR REPLACE VIEW.",
         )
     cursor.need("owner", "to")
     return AlterOwner(relation, None, parse_role_name(cursor))
 
 
-def _refuse_if_exists(cursor: StatementCursor) -> None:
-    if cursor.at("if", "exists"):
-        raise StatementFailed("0A000", "ALTER takes no IF EXISTS: leave it out")
+def _refuse_if_exists(given: bool) -> None:
+    if given:
+        raise StatementFailed("0A000", "this ALTER takes no IF EXISTS: leave it out")
 
 
 def parse_alter_table(cursor: StatementCursor) -> Statement:
-    """ALTER TABLE name OWNER TO …, … ROW LEVEL SECURITY, or ALTER COLUMN … ENCRYPTED."""
-    _refuse_if_exists(cursor)
+    """ALTER TABLE name …: its owner, row security, encrypted columns, or its columns and constraints."""
+    if_exists = cursor.take("if", "exists")
     cursor.take("only")
     relation = cursor.relation()
+    cursor.take("*")
+    whole = _parse_whole(cursor, relation)
+    if whole is not None:
+        _refuse_if_exists(if_exists)
+        return whole
+    if cursor.at("rename"):
+        return AlterTable(relation, (_parse_rename(cursor),), "table", if_exists)
+    actions = cursor.listed(lambda: _parse_action(cursor))
+    return AlterTable(relation, actions, "table", if_exists)
+
+
+def _parse_whole(cursor: StatementCursor, relation: Written) -> Statement | None:
+    """Parse what cannot be combined: OWNER TO, ROW LEVEL SECURITY and ENCRYPTED."""
     if cursor.take("owner"):
         cursor.need("to")
         return AlterOwner(relation, None, parse_role_name(cursor))
@@ -90,15 +131,18 @@ def parse_alter_table(cursor: StatementCursor) -> Statement:
         if cursor.at(*words, "row"):
             cursor.need(*words, "row", "level", "security")
             return _parse_row_security(relation, " ".join(words))
-    if cursor.take("alter", "column") or cursor.take("alter"):
-        return _parse_alter_column(cursor, relation)
-    if cursor.word.kind == "end":
-        raise cursor.unexpected()
-    raise StatementFailed(
-        "0A000",
-        f"ALTER TABLE … {cursor.word.text.upper()} is not supported",
-        hint="Create a new table AS a query over the old one.",
-    )
+    place = cursor.place
+    if cursor.take("alter"):
+        cursor.take("column")
+        column = cursor.name()
+        if cursor.take("set", "encrypted"):
+            cursor.need("with", "key")
+            key = cursor.string() if cursor.word.kind == "string" else cursor.name()
+            return EncryptColumn(relation, column, key)
+        if cursor.take("drop", "encrypted"):
+            return EncryptColumn(relation, column, None)
+        cursor.place = place
+    return None
 
 
 def _parse_row_security(relation: Written, action: str) -> Statement:
@@ -109,16 +153,70 @@ def _parse_row_security(relation: Written, action: str) -> Statement:
             raise StatementFailed("42601", "syntax error")
 
 
-def _parse_alter_column(cursor: StatementCursor, relation: Written) -> Statement:
-    column = cursor.name()
-    if cursor.take("set", "encrypted"):
-        cursor.need("with", "key")
-        key = cursor.string() if cursor.word.kind == "string" else cursor.name()
-        return EncryptColumn(relation, column, key)
-    if cursor.take("drop", "encrypted"):
-        return EncryptColumn(relation, column, None)
+def _parse_rename(cursor: StatementCursor) -> TableAction:
+    cursor.need("rename")
+    if cursor.take("to"):
+        return RenameRelation(cursor.name())
+    is_constraint = cursor.take("constraint")
+    if not is_constraint:
+        cursor.take("column")
+    name = cursor.name()
+    cursor.need("to")
+    return (RenameConstraint if is_constraint else RenameColumn)(name, cursor.name())
+
+
+def _parse_action(cursor: StatementCursor) -> TableAction:
+    if cursor.take("add"):
+        return _parse_add(cursor)
+    if cursor.take("drop", "constraint"):
+        if_exists = cursor.take("if", "exists")
+        return DropConstraint(cursor.name(), if_exists, _parse_cascade(cursor))
+    if cursor.take("drop"):
+        cursor.take("column")
+        if_exists = cursor.take("if", "exists")
+        return DropColumn(cursor.name(), if_exists, _parse_cascade(cursor))
+    if cursor.take("alter"):
+        cursor.take("column")
+        return _parse_alter_column(cursor)
+    if cursor.word.kind == "end":
+        raise cursor.unexpected()
     raise StatementFailed(
         "0A000",
-        "only SET ENCRYPTED WITH KEY and DROP ENCRYPTED are supported of a column",
+        f"ALTER TABLE … {cursor.word.text.upper()} is not supported",
         hint="Create a new table AS a query over the old one.",
+    )
+
+
+def _parse_add(cursor: StatementCursor) -> TableAction:
+    """ADD [COLUMN] [IF NOT EXISTS] column | ADD table constraint."""
+    parts = TableParts()
+    if cursor.at_any(*TABLE_CONSTRAINTS):
+        parse_table_constraint(cursor, parts)
+        return AddConstraint(parts.as_table())
+    cursor.take("column")
+    if_not_exists = cursor.take("if", "not", "exists")
+    parse_column(cursor, parts)
+    return AddColumn(parts.as_table(), if_not_exists)
+
+
+def _parse_alter_column(cursor: StatementCursor) -> TableAction:
+    column = cursor.name()
+    if cursor.take("set", "default"):
+        return SetDefault(column, parse_default(cursor))
+    if cursor.take("drop", "default"):
+        return SetDefault(column, None)
+    if cursor.take("set", "not", "null"):
+        return SetNotNull(column, not_null=True)
+    if cursor.take("drop", "not", "null"):
+        return SetNotNull(column, not_null=False)
+    if cursor.take("set", "data", "type") or cursor.take("type"):
+        kind = parse_type(cursor)
+        using = None
+        if cursor.take("using"):
+            using = expression(cursor.text_until(lambda: cursor.at(",")))
+        return SetType(column, kind, using)
+    raise StatementFailed(
+        "0A000",
+        f"ALTER COLUMN … {cursor.word.text.upper()} is not supported",
+        hint="Supported are SET and DROP of DEFAULT, NOT NULL and ENCRYPTED, and TYPE.",
     )

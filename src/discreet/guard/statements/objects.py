@@ -51,6 +51,112 @@ class CreateTable(Statement):
     checks: tuple[CheckConstraint, ...] = ()
     query: exp.Query | None = None
     if_not_exists: bool = False
+    key_names: tuple[tuple[str, tuple[str, ...]], ...] = ()
+
+
+@dataclass(frozen=True)
+class AddColumn:
+    """ADD COLUMN with its constraints, which `table` holds."""
+
+    table: CreateTable
+    if_not_exists: bool = False
+
+
+@dataclass(frozen=True)
+class DropColumn:
+    """DROP COLUMN name."""
+
+    name: str
+    if_exists: bool = False
+    cascade: bool = False
+
+
+@dataclass(frozen=True)
+class SetDefault:
+    """ALTER COLUMN name SET DEFAULT expression, or DROP DEFAULT."""
+
+    name: str
+    default: str | None
+
+
+@dataclass(frozen=True)
+class SetNotNull:
+    """ALTER COLUMN name SET | DROP NOT NULL."""
+
+    name: str
+    not_null: bool
+
+
+@dataclass(frozen=True)
+class SetType:
+    """ALTER COLUMN name TYPE type [USING expression]."""
+
+    name: str
+    type: str
+    using: str | None = None
+
+
+@dataclass(frozen=True)
+class AddConstraint:
+    """ADD table constraint, which `table` holds."""
+
+    table: CreateTable
+
+
+@dataclass(frozen=True)
+class DropConstraint:
+    """DROP CONSTRAINT name."""
+
+    name: str
+    if_exists: bool = False
+    cascade: bool = False
+
+
+@dataclass(frozen=True)
+class RenameConstraint:
+    """RENAME CONSTRAINT name TO name."""
+
+    name: str
+    new: str
+
+
+@dataclass(frozen=True)
+class RenameColumn:
+    """RENAME COLUMN name TO name."""
+
+    name: str
+    new: str
+
+
+@dataclass(frozen=True)
+class RenameRelation:
+    """RENAME TO name."""
+
+    new: str
+
+
+TableAction = (
+    AddColumn
+    | DropColumn
+    | SetDefault
+    | SetNotNull
+    | SetType
+    | AddConstraint
+    | DropConstraint
+    | RenameConstraint
+    | RenameColumn
+    | RenameRelation
+)
+
+
+@dataclass(frozen=True)
+class AlterTable(Statement):
+    """ALTER TABLE | VIEW name with actions on its columns, constraints or name."""
+
+    relation: Written
+    actions: tuple[TableAction, ...]
+    kind: Literal["table", "view"] = "table"
+    if_exists: bool = False
 
 
 @dataclass(frozen=True)

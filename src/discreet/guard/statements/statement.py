@@ -169,6 +169,14 @@ class SetAuthorization(Statement):
 
 
 @dataclass(frozen=True)
+class SetConstraints(Statement):
+    """SET CONSTRAINTS names DEFERRED | IMMEDIATE; None are all of them."""
+
+    names: tuple[Written, ...] | None
+    deferred: bool
+
+
+@dataclass(frozen=True)
 class Discard(Statement):
     """DISCARD ALL, DEALLOCATE, UNLISTEN and the like, which pools send to reset a session."""
 

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from discreet.errors import StatementFailed
-from discreet.guard.access.authority import CheckConstraint, ForeignKey, RelationColumn
+from discreet.guard.access.authority import (
+    CheckConstraint,
+    ForeignKey,
+    ReferentialAction,
+    RelationColumn,
+)
 from discreet.guard.statements.cursor import StatementCursor
 from discreet.guard.statements.fragments import expression, query_tree
 from discreet.guard.statements.objects import CreateTable
@@ -17,7 +22,7 @@ if TYPE_CHECKING:
     from sqlglot import exp
 
 
-_TABLE_CONSTRAINTS = ("constraint", "primary", "unique", "foreign", "check")
+TABLE_CONSTRAINTS = ("constraint", "primary", "unique", "foreign", "check")
 _AFTER_A_DEFAULT = (
     ("not", "null"),
     ("null",),
@@ -33,7 +38,7 @@ _AFTER_A_DEFAULT = (
 
 
 @dataclass
-class _Parts:
+class TableParts:
     """The columns and constraints parsed so far."""
 
     columns: list[RelationColumn] = field(default_factory=list[RelationColumn])
@@ -43,12 +48,41 @@ class _Parts:
         default_factory=list[tuple[ForeignKey, "Written"]]
     )
     checks: list[CheckConstraint] = field(default_factory=list[CheckConstraint])
+    key_names: list[tuple[str, tuple[str, ...]]] = field(
+        default_factory=list[tuple[str, tuple[str, ...]]]
+    )
 
-    def set_primary_key(self, columns: tuple[str, ...]) -> None:
+    def set_primary_key(self, columns: tuple[str, ...], name: str | None) -> None:
         """Store the primary key; there is one."""
         if self.primary_key:
             raise StatementFailed("42P16", "multiple primary keys for a table are not allowed")
         self.primary_key = columns
+        self._keep_name(name, columns)
+
+    def add_unique(self, columns: tuple[str, ...], name: str | None) -> None:
+        """Store a unique key; the same one twice is one."""
+        if columns not in self.uniques:
+            self.uniques.append(columns)
+            self._keep_name(name, columns)
+
+    def as_table(
+        self, relation: Written = (None, ""), *, if_not_exists: bool = False
+    ) -> CreateTable:
+        """Return what was parsed as a table."""
+        return CreateTable(
+            relation,
+            tuple(self.columns),
+            self.primary_key,
+            tuple(self.uniques),
+            tuple(self.foreign_keys),
+            tuple(self.checks),
+            if_not_exists=if_not_exists,
+            key_names=tuple(self.key_names),
+        )
+
+    def _keep_name(self, name: str | None, columns: tuple[str, ...]) -> None:
+        if name is not None:
+            self.key_names.append((name, columns))
 
 
 def parse_create_table(cursor: StatementCursor) -> Statement:
@@ -62,22 +96,14 @@ def parse_create_table(cursor: StatementCursor) -> Statement:
         cursor.need("as")
         columns = tuple(RelationColumn(name, "") for name in names)
         return CreateTable(relation, columns, query=_as_query(cursor), if_not_exists=if_not_exists)
-    parts = _Parts()
+    parts = TableParts()
     cursor.need("(")
     while not cursor.take(")"):  # the seed leaves a comma before it
         _parse_element(cursor, parts)
         if not cursor.at(")"):
             cursor.need(",")
     _refuse_rest(cursor)
-    return CreateTable(
-        relation,
-        tuple(parts.columns),
-        parts.primary_key,
-        tuple(parts.uniques),
-        tuple(parts.foreign_keys),
-        tuple(parts.checks),
-        if_not_exists=if_not_exists,
-    )
+    return parts.as_table(relation, if_not_exists=if_not_exists)
 
 
 def _has_only_names(cursor: StatementCursor) -> bool:
@@ -116,28 +142,29 @@ def _refuse_rest(cursor: StatementCursor) -> None:
             )
 
 
-def _parse_element(cursor: StatementCursor, parts: _Parts) -> None:
+def _parse_element(cursor: StatementCursor, parts: TableParts) -> None:
     if cursor.at("like"):
         raise StatementFailed("0A000", "LIKE is not supported: write the columns")
     if cursor.at("exclude"):
         raise StatementFailed("0A000", "EXCLUDE is not supported: write UNIQUE or CHECK")
-    if cursor.at_any(*_TABLE_CONSTRAINTS):
-        _parse_table_constraint(cursor, parts)
+    if cursor.at_any(*TABLE_CONSTRAINTS):
+        parse_table_constraint(cursor, parts)
     else:
-        _parse_column(cursor, parts)
+        parse_column(cursor, parts)
 
 
 def _constraint_name(cursor: StatementCursor) -> str | None:
     return cursor.name() if cursor.take("constraint") else None
 
 
-def _parse_table_constraint(cursor: StatementCursor, parts: _Parts) -> None:
+def parse_table_constraint(cursor: StatementCursor, parts: TableParts) -> None:
+    """[CONSTRAINT name] PRIMARY KEY (…) | UNIQUE (…) | FOREIGN KEY (…) REFERENCES … | CHECK (…)."""
     name = _constraint_name(cursor)
     if cursor.take("primary", "key"):
-        parts.set_primary_key(cursor.in_parentheses(cursor.name))
+        parts.set_primary_key(cursor.in_parentheses(cursor.name), name)
     elif cursor.take("unique"):
         _refuse_nulls(cursor)
-        parts.uniques.append(cursor.in_parentheses(cursor.name))
+        parts.add_unique(cursor.in_parentheses(cursor.name), name)
     elif cursor.take("foreign", "key"):
         columns = cursor.in_parentheses(cursor.name)
         cursor.need("references")
@@ -169,12 +196,13 @@ def _refuse_deferral(cursor: StatementCursor) -> None:
             raise StatementFailed("0A000", f"{shown} is not supported: leave it out")
 
 
-def _parse_column(cursor: StatementCursor, parts: _Parts) -> None:
+def parse_column(cursor: StatementCursor, parts: TableParts) -> None:
+    """Name, type and constraints of a column."""
     name = cursor.name()
     type_ = parse_type(cursor)
     not_null: bool | None = None
     default: str | None = None
-    while not cursor.at_any(",", ")"):
+    while not cursor.at_any(",", ")") and cursor.word.kind != "end":
         label = _constraint_name(cursor)
         if cursor.take("not", "null"):
             not_null = _merge_nullability(not_null, new=True)
@@ -183,7 +211,7 @@ def _parse_column(cursor: StatementCursor, parts: _Parts) -> None:
         elif cursor.take("default"):
             if default is not None:
                 raise StatementFailed("42601", f'multiple default values for column "{name}"')
-            default = _parse_default(cursor)
+            default = parse_default(cursor)
         else:
             _parse_column_constraint(cursor, parts, name, label)
         _refuse_deferral(cursor)
@@ -197,13 +225,13 @@ def _merge_nullability(before: bool | None, *, new: bool) -> bool:
 
 
 def _parse_column_constraint(
-    cursor: StatementCursor, parts: _Parts, name: str, label: str | None
+    cursor: StatementCursor, parts: TableParts, name: str, label: str | None
 ) -> None:
     if cursor.take("primary", "key"):
-        parts.set_primary_key((name,))
+        parts.set_primary_key((name,), label)
     elif cursor.take("unique"):
         _refuse_nulls(cursor)
-        parts.uniques.append((name,))
+        parts.add_unique((name,), label)
     elif cursor.take("check"):
         parts.checks.append(CheckConstraint(expression(cursor.enclosed()), label))
     elif cursor.take("references"):
@@ -216,7 +244,9 @@ def _parse_column_constraint(
         raise cursor.unexpected()
 
 
-def _parse_default(cursor: StatementCursor) -> str:
+def parse_default(cursor: StatementCursor) -> str:
+    """Return the expression of a default, which ends where another constraint begins."""
+
     def stops() -> bool:
         return cursor.at_any(",", ")") or any(cursor.at(*words) for words in _AFTER_A_DEFAULT)
 
@@ -237,22 +267,55 @@ def _parse_references(
 ) -> tuple[ForeignKey, Written]:
     target = cursor.relation()
     target_columns = cursor.in_parentheses(cursor.name) if cursor.at("(") else ()
+    key = ForeignKey(columns, (target[0] or "", target[1]), target_columns, name)
     while cursor.at_any("on", "match"):
-        _skip_action(cursor)
-    return ForeignKey(columns, (target[0] or "", target[1]), target_columns, name), target
+        key = _parse_action(cursor, key)
+    return _parse_deferral(cursor, key), target
 
 
-def _skip_action(cursor: StatementCursor) -> None:
-    """Skip clauses that state PostgreSQL's default; others are not supported."""
+def _parse_action(cursor: StatementCursor, key: ForeignKey) -> ForeignKey:
+    """Parse MATCH, ON DELETE or ON UPDATE."""
     if cursor.take("match"):
-        if not cursor.take("simple"):
-            raise StatementFailed("0A000", "only MATCH SIMPLE is supported")
-        return
+        if not cursor.take("simple") and not (cursor.take("full") and len(key.columns) == 1):
+            raise StatementFailed(
+                "0A000",
+                "only MATCH SIMPLE is supported",
+                hint="Write CHECK ((a IS NULL) = (b IS NULL)) beside it.",
+            )
+        return key
     cursor.need("on")
-    cursor.choose("delete", "update")
-    if not cursor.take("no", "action") and not cursor.take("restrict"):
-        raise StatementFailed(
-            "0A000",
-            "only ON DELETE | UPDATE NO ACTION and RESTRICT are supported",
-            hint="Delete or change the referencing rows first, in one transaction.",
-        )
+    event = cursor.choose("delete", "update")
+    action = _choose_action(cursor)
+    if event == "update":
+        return replace(key, on_update=action)
+    of = cursor.in_parentheses(cursor.name) if cursor.at("(") else ()
+    if of and action not in ("set null", "set default"):
+        raise cursor.unexpected()
+    return replace(key, on_delete=action, set_columns=of)
+
+
+def _choose_action(cursor: StatementCursor) -> ReferentialAction:
+    actions: tuple[ReferentialAction, ...] = (
+        *("no action", "restrict", "cascade", "set null", "set default"),
+    )
+    for action in actions:
+        if cursor.take(*action.split()):
+            return action
+    raise cursor.unexpected()
+
+
+def _parse_deferral(cursor: StatementCursor, key: ForeignKey) -> ForeignKey:
+    """Parse [NOT] DEFERRABLE and INITIALLY DEFERRED | IMMEDIATE, in any order."""
+    can, later = None, None
+    while True:
+        if cursor.take("not", "deferrable"):
+            can = False
+        elif cursor.take("deferrable"):
+            can = True
+        elif cursor.take("initially"):
+            later = cursor.choose("deferred", "immediate") == "deferred"
+        else:
+            break
+    if later and can is False:
+        raise StatementFailed("42601", "constraint declared INITIALLY DEFERRED must be DEFERRABLE")
+    return replace(key, deferrable=bool(can or later), deferred=bool(later))

@@ -59,8 +59,10 @@ def _parse_special(cursor: StatementCursor, *, local: bool) -> kinds.Statement |
         return kinds.SetVariable("client_encoding", _parse_value(cursor), local=local)
     if cursor.take("schema"):
         return kinds.SetVariable("search_path", cursor.string(), local=local)
-    if cursor.at("constraints"):
-        raise StatementFailed("0A000", "SET CONSTRAINTS is not supported: they are checked at once")
+    if cursor.take("constraints"):
+        names = None if cursor.take("all") else cursor.listed(cursor.relation)
+        mode = cursor.choose("deferred", "immediate")
+        return kinds.SetConstraints(names, mode == "deferred")
     return None
 
 

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from discreet.guard.access.authority import ForeignKey, Name, Relation
+from discreet.guard.access.authority import CheckConstraint, ForeignKey, Name, Relation
+from discreet.guard.access.constraint_names import named_constraints, unused_name
 from discreet.server.catalog.standard import reserved_words
-from discreet.sql.names import fold_identifier
-
-_LONGEST = 63
 
 
 @dataclass(frozen=True)
@@ -23,6 +21,7 @@ class Constraint:
     target: Name | None = None
     target_columns: tuple[str, ...] = ()
     condition: str | None = None
+    key: ForeignKey | None = None
 
     @property
     def is_index(self) -> bool:
@@ -48,7 +47,8 @@ class Constraint:
                     else quote_identifier(name)
                 )
                 keys = _list(self.target_columns)
-                return f"FOREIGN KEY ({_list(self.columns)}) REFERENCES {target}({keys})"
+                text = f"FOREIGN KEY ({_list(self.columns)}) REFERENCES {target}({keys})"
+                return text + _format_actions(self.key)
             case "c":
                 return f"CHECK ({self.condition})" if pretty else f"CHECK (({self.condition}))"
 
@@ -65,6 +65,21 @@ def quote_identifier(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
+def _format_actions(key: ForeignKey | None) -> str:
+    """Return what follows the target of a foreign key, where it differs from PostgreSQL's default."""
+    if key is None:
+        return ""
+    text = ""
+    for event, action in (("UPDATE", key.on_update), ("DELETE", key.on_delete)):
+        if action != "no action":
+            text += f" ON {event} {action.upper()}"
+    if key.set_columns:
+        text += f" ({_list(key.set_columns)})"
+    if key.deferrable:
+        text += " DEFERRABLE INITIALLY DEFERRED" if key.deferred else " DEFERRABLE"
+    return text
+
+
 def _list(names: tuple[str, ...]) -> str:
     return ", ".join(map(quote_identifier, names))
 
@@ -73,76 +88,21 @@ def constraints_of(relation: Relation, known: Mapping[Name, set[str]]) -> tuple[
     """Return the constraints of a relation whose columns, and those of their targets, are visible."""
     taken: set[str] = set()
     found: list[Constraint] = []
-    for one in _unnumbered_constraints(relation):
+    for one in named_constraints(relation):
+        target = one.item if isinstance(one.item, ForeignKey) else None
         if not set(one.columns) <= known.get(relation.key, set()):
             continue
-        if one.target and not set(one.target_columns) <= known.get(one.target, set()):
+        if target and not set(_target_columns(target)) <= known.get(target.target, set()):
             continue
-        if one.target and one.target not in known:
+        if target and target.target not in known:
             continue
-        name = _unused_name(one.name, taken)
+        name = unused_name(one.name, taken)
         taken.add(name)
-        found.append(
-            Constraint(one.kind, name, one.columns, one.target, one.target_columns, one.condition)
-        )
+        condition = one.item.condition if isinstance(one.item, CheckConstraint) else None
+        to = (target.target, _target_columns(target)) if target else (None, ())
+        found.append(Constraint(one.kind, name, one.columns, *to, condition, target))
     return tuple(found)
-
-
-def _unnumbered_constraints(relation: Relation) -> Iterator[Constraint]:
-    if relation.primary_key:
-        yield Constraint("p", _default_name(relation.name, (), "pkey"), relation.primary_key)
-    for unique in relation.uniques:
-        yield Constraint("u", _default_name(relation.name, unique, "key"), unique)
-    for key in relation.foreign_keys:
-        name = key.name or _default_name(relation.name, key.columns, "fkey")
-        yield Constraint("f", name, key.columns, key.target, _target_columns(key))
-    for check in relation.checks:
-        columns = _condition_columns(check.condition, relation)
-        if columns is None:  # a condition that cannot be parsed is not shown
-            continue
-        one = columns if len(columns) == 1 else ()
-        name = check.name or _default_name(relation.name, one, "check")
-        yield Constraint("c", name, columns, condition=check.condition)
 
 
 def _target_columns(key: ForeignKey) -> tuple[str, ...]:
     return key.target_columns or key.columns
-
-
-def _condition_columns(condition: str, relation: Relation) -> tuple[str, ...] | None:
-    import sqlglot
-    from sqlglot import exp
-    from sqlglot.errors import SqlglotError
-
-    from discreet.guard.statements.dialect import ClientPostgres
-
-    try:
-        tree = sqlglot.parse_one(condition, dialect=ClientPostgres)
-    except (SqlglotError, RecursionError):
-        return None
-    # Every word counts, also one that names the whole row.
-    words = {fold_identifier(node) for node in tree.find_all(exp.Identifier)}
-    if relation.name in words:
-        return tuple(column.name for column in relation.columns)
-    return tuple(column.name for column in relation.columns if column.name in words)
-
-
-def _default_name(relation: str, columns: tuple[str, ...], ending: str) -> str:
-    middle = "_".join(columns)
-    room = _LONGEST - len(ending) - 1
-    if not middle:
-        return f"{relation[:room]}_{ending}"
-    # PostgreSQL shortens the longer of the two, until both fit.
-    room -= 1
-    first, second = relation, middle
-    while len(first) + len(second) > room:
-        first, second = (first[:-1], second) if len(first) > len(second) else (first, second[:-1])
-    return f"{first}_{second}_{ending}"
-
-
-def _unused_name(name: str, taken: set[str]) -> str:
-    candidate, number = name, 0
-    while candidate in taken:
-        number += 1
-        candidate = f"{name[: _LONGEST - len(str(number))]}{number}"
-    return candidate

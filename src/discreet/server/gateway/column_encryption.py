@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import secrets
 from dataclasses import replace
 
 from sqlglot import exp, parse_one
@@ -56,7 +55,7 @@ def run_encrypt_column(
         raise StatementFailed("55000", f'column "{column.name}" is not encrypted')
     session.vault.require_cells(session.database)
     _require_fit(session, before, column, statement)
-    made = replace(relation, physical=_new_name(session, relation))
+    made = replace(relation, physical=engine_effects.new_physical_name(session, relation))
     count = _rebuild_table(session, before, made, column)
     relations = {**applied.authority.relations, made.key: made}
     session.transaction.change(replace(applied.authority, relations=relations))
@@ -171,11 +170,6 @@ def _may_name_column(text: str, column: str) -> bool:
     if tree.find(exp.Star) is not None:
         return True
     return any(node.name.lower() == column.lower() for node in tree.find_all(exp.Column))
-
-
-def _new_name(session: SessionState, relation: Relation) -> tuple[str, ...]:
-    name = f"{relation.name[:40]}__{secrets.token_hex(4)}"
-    return engine_effects.physical_names(session, relation.schema, name)
 
 
 def _rebuild_table(

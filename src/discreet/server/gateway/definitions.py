@@ -26,7 +26,12 @@ from discreet.guard.statements import objects, rights
 from discreet.guard.statements.statement import Statement
 from discreet.guard.statements.types import COLUMN_TYPES
 from discreet.server.catalog.visibility import RoleVisibility
-from discreet.server.gateway import anonymized_views, column_encryption, engine_effects
+from discreet.server.gateway import (
+    alter_tables,
+    anonymized_views,
+    column_encryption,
+    engine_effects,
+)
 from discreet.server.gateway.audit import AuditDraft
 from discreet.server.gateway.decrypt_reads import require_plain
 from discreet.server.gateway.session_state import SessionState
@@ -67,6 +72,8 @@ def run_definition(session: SessionState, statement: Statement, note: AuditDraft
             return _declassify_column(session, statement, note)
         case objects.EncryptColumn():
             return column_encryption.run_encrypt_column(session, statement, note)
+        case objects.AlterTable():
+            return alter_tables.run_alter_table(session, statement, note)
         case objects.CreateView() if statement.anonymized:
             return anonymized_views.create_anonymized_view(session, statement, note)
         case _:
@@ -243,6 +250,8 @@ def _fill_table(
 
 def _command_tag(statement: Statement) -> str:
     match statement:
+        case objects.AlterTable():
+            return f"ALTER {statement.kind.upper()}"
         case objects.Drop():
             return f"DROP {statement.kind.upper()}"
         case objects.DropAttached():

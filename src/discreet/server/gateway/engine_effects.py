@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from dataclasses import replace
 
 from sqlglot import exp
@@ -97,12 +98,33 @@ def _create(session: SessionState, relation: Relation) -> Relation:
         raise StatementFailed("0A000", f"{session.database.name} is served for reading only")
     if relation.name.lower().startswith(levels.PREFIX):
         raise StatementFailed("42939", f'the prefix "{levels.PREFIX}" is reserved')
-    made = replace(relation, physical=physical_names(session, relation.schema, relation.name))
+    made = replace(relation, physical=_free_names(session, relation))
     targets = {key: other.physical for key, other in session.authority.relations.items()}
     targets[made.key] = made.physical
     tree = build_create_table(made, session.traits, targets)
     session.transaction.write().execute(tree, touches=[made.physical])
     return made
+
+
+def _free_names(session: SessionState, relation: Relation) -> tuple[str, ...]:
+    """Return the engine's name of a new table; after a rename another one may still have it."""
+    taken = {
+        other.physical[-1].lower().removeprefix(levels.PREFIX)
+        for other in session.authority.relations.values()
+        if other.physical and other.schema == relation.schema and other.key != relation.key
+    }
+    is_taken = relation.name.lower() in taken
+    return (
+        new_physical_name(session, relation)
+        if is_taken
+        else physical_names(session, relation.schema, relation.name)
+    )
+
+
+def new_physical_name(session: SessionState, relation: Relation) -> tuple[str, ...]:
+    """Return a name of the engine that no table has."""
+    name = f"{relation.name[:40]}__{secrets.token_hex(4)}"
+    return physical_names(session, relation.schema, name)
 
 
 def _add_labels(session: SessionState, relation: Relation) -> Relation:

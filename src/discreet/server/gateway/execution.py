@@ -11,6 +11,7 @@ import pyarrow as pa
 from discreet.answer.cancellation import CancelToken
 from discreet.engines.databases.database import ResultField
 from discreet.errors import AccessDenied, Bug, StatementFailed
+from discreet.guard.access.authority import DEFAULT_SCHEMA, Name
 from discreet.guard.access.reach import can_set
 from discreet.guard.rewrite.authorize import relations_of
 from discreet.guard.rewrite.bind import bind_query
@@ -296,6 +297,36 @@ def _set_authorization(session: SessionState, statement: kinds.SetAuthorization)
     return Outcome(_first_word(statement))
 
 
+def _set_constraints(session: SessionState, statement: kinds.SetConstraints) -> Outcome:
+    """Make foreign keys deferred, or immediate: then those that were waiting are checked now."""
+    deferred = session.transaction.deferred
+    names = None
+    if statement.names is not None:
+        names = [name for one in statement.names for name in _find_keys(session, one)]
+    if session.transaction.status == "I":
+        text = "SET CONSTRAINTS can only be used in transaction blocks"
+        return Outcome("SET CONSTRAINTS", notices=(Notice("WARNING", text, "25P01"),))
+    if not statement.deferred:
+        deferred.check(session.transaction.read(), session.authority, names)
+    deferred.set_modes(names, deferred=statement.deferred)
+    return Outcome("SET CONSTRAINTS")
+
+
+def _find_keys(session: SessionState, written: kinds.Written) -> list[tuple[Name, str]]:
+    schema, name = written
+    found = [
+        (relation, key)
+        for relation in session.authority.relations.values()
+        for key in relation.foreign_keys
+        if key.name == name and relation.schema == (schema or DEFAULT_SCHEMA)
+    ]
+    if not found:
+        raise StatementFailed("42704", f'constraint "{name}" does not exist')
+    if not all(key.deferrable for _, key in found):
+        raise StatementFailed("42809", f'constraint "{name}" is not deferrable')
+    return [(relation.key, name) for relation, _ in found]
+
+
 def _first_word(statement: kinds.Statement) -> str:
     """Return the tag SET or RESET of a statement on a setting."""
     return "RESET" if statement.text.lstrip()[:5].upper() == "RESET" else "SET"
@@ -332,6 +363,7 @@ _ACTIONS: Mapping[type[kinds.Statement], Callable[[SessionState, Any], Outcome]]
     kinds.SetRole: _set_role,
     kinds.SetAuthorization: _set_authorization,
     kinds.Discard: _discard_state,
+    kinds.SetConstraints: _set_constraints,
     kinds.Prepare: _store_named,
     kinds.Fetch: lambda session, statement: cursors.fetch_cursor(session.cursors, statement),
     kinds.CloseCursor: lambda session, statement: cursors.close_cursor(session.cursors, statement),

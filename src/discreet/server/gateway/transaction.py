@@ -12,6 +12,7 @@ from discreet.errors import StatementFailed
 from discreet.guard.access.authority import Authority, Name
 from discreet.guard.access.reach import effective_roles
 from discreet.guard.control.versions import conflict
+from discreet.guard.integrity.deferral import DeferredKeys
 from discreet.server.session import TransactionStatus
 
 # Locks the store, checks that the version is still the given one, and stores the new one.
@@ -55,6 +56,7 @@ class SessionTransaction:
         self._start: Authority | None = None
         self._base = 0
         self._marks: list[_SavepointState] = []
+        self.deferred = DeferredKeys()
         self._after: list[Callable[[], None]] = []
         self._instead: list[Callable[[], None]] = []
 
@@ -184,6 +186,8 @@ class SessionTransaction:
         return True
 
     def _commit(self) -> None:
+        if self.deferred.pending:
+            self.deferred.check(self.connection, self.authority)
         if self._pending is None:
             if self.connection.in_transaction:
                 self.connection.commit()
@@ -276,4 +280,5 @@ class SessionTransaction:
         self._kind, self._pending, self._restore = "none", None, None
         self._has_failed = self._has_written = self.is_read_only = self.has_run_statements = False
         self._instead = []
+        self.deferred.clear()
         self._marks.clear()

@@ -53,7 +53,10 @@ def run_write(
             session.subject,
             traits=session.traits,
             source=level_source(session),
+            deferral=session.transaction.deferred,
         )
+        for key, columns in done.caused.items():
+            note.add_write(key, sorted(columns))
     note.rows = done.count
     tag = (
         f"INSERT 0 {done.count}" if permitted.kind == "INSERT" else f"{permitted.kind} {done.count}"

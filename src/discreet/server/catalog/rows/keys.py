@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from discreet.server.catalog.visibility import VisibleRelation
 
 _COMMANDS = {"ALL": "*", "SELECT": "r", "INSERT": "a", "UPDATE": "w", "DELETE": "d"}
+_ACTIONS = {"no action": "a", "restrict": "r", "cascade": "c", "set null": "n", "set default": "d"}
 _EVENTS = {"INSERT": 4, "DELETE": 8, "UPDATE": 16}
 
 
@@ -53,9 +54,11 @@ def _reference_columns(snapshot: CatalogSnapshot, constraint: Constraint) -> Row
     return {
         "confrelid": snapshot.relation(constraint.target),
         "confkey": [target.number(column) for column in constraint.target_columns],
-        "confupdtype": "a",
-        "confdeltype": "a",
+        "confupdtype": _ACTIONS[constraint.key.on_update] if constraint.key else "a",
+        "confdeltype": _ACTIONS[constraint.key.on_delete] if constraint.key else "a",
         "confmatchtype": "s",
+        "condeferrable": constraint.key is not None and constraint.key.deferrable,
+        "condeferred": constraint.key is not None and constraint.key.deferred,
         "conindid": snapshot.index(target, used) if used else 0,
     }
 

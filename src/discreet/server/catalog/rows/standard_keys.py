@@ -112,14 +112,15 @@ def referential_constraints(snapshot: CatalogSnapshot) -> Iterator[Row]:
         found = _referenced_key(snapshot, constraint)
         if found is not None:
             target, key = found
+            rules = constraint.key
             yield {
                 **_constraint_key(snapshot, seen, constraint),
                 "unique_constraint_catalog": snapshot.database if key else None,
                 "unique_constraint_schema": target.relation.schema if key else None,
                 "unique_constraint_name": key.name if key else None,
                 "match_option": "NONE",
-                "update_rule": "NO ACTION",
-                "delete_rule": "NO ACTION",
+                "update_rule": (rules.on_update if rules else "no action").upper(),
+                "delete_rule": (rules.on_delete if rules else "no action").upper(),
             }
 
 

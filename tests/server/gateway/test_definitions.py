@@ -1,0 +1,169 @@
+"""Definitions do what they do in PostgreSQL 16: the same tags, SQLSTATEs and rows, on both engines."""
+
+from __future__ import annotations
+
+import secrets
+from typing import TYPE_CHECKING, Any
+
+import psycopg
+import pytest
+
+from discreet.errors import DiscreetError
+from discreet.server.pg.failures import as_statement_failed
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+# Each statement is sent alone; its tag and rows, or its SQLSTATE, are compared.
+SCRIPTS = {
+    "ALTER TABLE, columns": """
+        CREATE TABLE t (id integer PRIMARY KEY, a integer); INSERT INTO t VALUES (1, 1), (2, NULL);
+        ALTER TABLE t ADD COLUMN b text NOT NULL; ALTER TABLE t ADD COLUMN b text DEFAULT 'x';
+        ALTER TABLE t ADD b integer; ALTER TABLE t ADD COLUMN IF NOT EXISTS b integer;
+        SELECT id, a, b FROM t ORDER BY id; ALTER TABLE t ALTER a SET NOT NULL;
+        UPDATE t SET a = 2 WHERE id = 2; ALTER TABLE t ALTER COLUMN a SET NOT NULL;
+        INSERT INTO t (id) VALUES (3); ALTER TABLE t ALTER a SET DEFAULT 7; INSERT INTO t (id) VALUES (3);
+        ALTER TABLE t ALTER a DROP DEFAULT; ALTER TABLE t ALTER a DROP NOT NULL;
+        ALTER TABLE t ALTER id DROP NOT NULL; INSERT INTO t (id) VALUES (4);
+        SELECT id, a, b FROM t ORDER BY id; ALTER TABLE t ALTER nothing DROP NOT NULL;
+        ALTER TABLE t RENAME COLUMN a TO c; ALTER TABLE t RENAME a TO d; ALTER TABLE t RENAME c TO id;
+        SELECT c FROM t ORDER BY id; ALTER TABLE t DROP COLUMN a; ALTER TABLE t DROP COLUMN IF EXISTS a;
+        ALTER TABLE t DROP COLUMN b, ADD COLUMN b integer; SELECT id, b FROM t ORDER BY id;
+        ALTER TABLE t ALTER c TYPE bigint, ALTER b TYPE text; ALTER TABLE t ALTER b TYPE integer;
+        ALTER TABLE t ALTER b TYPE integer USING id * 10; SELECT id, b FROM t ORDER BY id;
+        ALTER TABLE t DROP id; INSERT INTO t VALUES (1, 1), (1, 1); SELECT c, b FROM t ORDER BY c, b;
+        ALTER TABLE nothing ADD a integer; ALTER TABLE IF EXISTS nothing ADD a integer
+    """,
+    "ALTER TABLE, constraints": """
+        CREATE TABLE p (id integer PRIMARY KEY); INSERT INTO p VALUES (1);
+        CREATE TABLE t (id integer, a integer CHECK (a > 0), CONSTRAINT two UNIQUE (a));
+        INSERT INTO t VALUES (1, 1), (1, 2); ALTER TABLE t ADD PRIMARY KEY (id);
+        UPDATE t SET id = 2 WHERE a = 2; ALTER TABLE t ADD CONSTRAINT one PRIMARY KEY (id);
+        ALTER TABLE t ADD PRIMARY KEY (id); INSERT INTO t VALUES (2, 3); INSERT INTO t VALUES (3, 2);
+        ALTER TABLE t ADD CONSTRAINT to_p FOREIGN KEY (id) REFERENCES p; INSERT INTO p VALUES (2);
+        ALTER TABLE t ADD CONSTRAINT to_p FOREIGN KEY (id) REFERENCES p;
+        ALTER TABLE t ADD CONSTRAINT to_p FOREIGN KEY (id) REFERENCES p; DELETE FROM p WHERE id = 2;
+        ALTER TABLE p DROP CONSTRAINT p_pkey; ALTER TABLE t DROP CONSTRAINT to_p; DELETE FROM p WHERE id = 2;
+        ALTER TABLE t DROP CONSTRAINT to_p; ALTER TABLE t DROP CONSTRAINT IF EXISTS to_p;
+        ALTER TABLE t ADD CHECK (a > 1); ALTER TABLE t DROP CONSTRAINT t_a_check; UPDATE t SET a = 0 WHERE id = 2;
+        ALTER TABLE t RENAME CONSTRAINT two TO three; ALTER TABLE t DROP CONSTRAINT two;
+        ALTER TABLE t DROP CONSTRAINT three; UPDATE t SET a = 1; SELECT id, a FROM t ORDER BY id;
+        ALTER TABLE t ADD CHECK (b > 0); ALTER TABLE t ADD UNIQUE (b); ALTER TABLE t ADD UNIQUE (a);
+        CREATE TABLE u (x integer REFERENCES t); ALTER TABLE t DROP COLUMN id; ALTER TABLE t DROP id CASCADE;
+        INSERT INTO u VALUES (99); SELECT a FROM t
+    """,
+    "ALTER TABLE, names and rights": """
+        CREATE TABLE t (id integer PRIMARY KEY, a integer); INSERT INTO t VALUES (1, 1), (2, 2);
+        CREATE VIEW v AS SELECT * FROM t; CREATE VIEW w AS SELECT a FROM t WHERE t.a > 1;
+        ALTER TABLE t ENABLE ROW LEVEL SECURITY; CREATE POLICY q ON t USING (t.a = 2);
+        GRANT SELECT (id), UPDATE (a) ON t TO {role}; GRANT SELECT ON v, w TO {role};
+        SET ROLE {role}; ALTER TABLE t ADD b integer; ALTER TABLE t RENAME TO s; SELECT id FROM t; RESET ROLE;
+        ALTER TABLE t ADD COLUMN b integer DEFAULT 5; SELECT id, a FROM v ORDER BY id; SELECT b FROM v;
+        ALTER TABLE t DROP COLUMN a; ALTER TABLE t ALTER a TYPE bigint; ALTER TABLE t RENAME a TO c;
+        SELECT id, a FROM v ORDER BY id; SELECT a FROM w; ALTER TABLE t RENAME TO s; SELECT id FROM t;
+        CREATE TABLE t (x integer); INSERT INTO t VALUES (9); SELECT a FROM w;
+        SET ROLE {role}; SELECT id FROM s; SELECT b FROM s; SELECT a FROM w; SELECT x FROM t; RESET ROLE;
+        ALTER TABLE s RENAME TO t; ALTER VIEW w RENAME TO x; SELECT a FROM x; ALTER TABLE x RENAME TO w;
+        ALTER VIEW w RENAME a TO z; SELECT z FROM w; ALTER VIEW t RENAME TO y; ALTER TABLE w ADD b integer
+    """,
+    "ALTER TABLE is undone": """
+        CREATE TABLE t (id integer PRIMARY KEY, a integer); INSERT INTO t VALUES (1, 1);
+        BEGIN; ALTER TABLE t ADD b integer; SAVEPOINT one; ALTER TABLE t RENAME a TO c;
+        INSERT INTO t VALUES (2, 2, 2); ROLLBACK TO one; INSERT INTO t (id, a, b) VALUES (3, 3, 3);
+        SELECT id, a, b FROM t ORDER BY id; ROLLBACK; SELECT id, a FROM t ORDER BY id; SELECT b FROM t;
+        BEGIN; ALTER TABLE t RENAME TO u; ALTER TABLE u DROP a; COMMIT; SELECT a FROM u; SELECT id FROM u
+    """,
+    "actions of foreign keys": """
+        CREATE TABLE p (id integer PRIMARY KEY, k integer UNIQUE); INSERT INTO p VALUES (1, 1), (2, 2), (3, 3), (4, 4);
+        CREATE TABLE c (id integer PRIMARY KEY, a integer REFERENCES p ON DELETE CASCADE ON UPDATE CASCADE,
+          b integer DEFAULT 3 REFERENCES p (k) ON DELETE SET NULL ON UPDATE SET DEFAULT);
+        CREATE TABLE d (c integer REFERENCES c ON DELETE CASCADE, x integer REFERENCES p ON DELETE RESTRICT);
+        INSERT INTO c VALUES (1, 1, 1), (2, 2, 2), (3, 1, 2), (4, NULL, NULL), (5, 9, 9);
+        INSERT INTO c VALUES (1, 1, 1), (2, 2, 2), (3, 1, 2), (4, NULL, NULL);
+        INSERT INTO d VALUES (1, 4), (2, NULL), (3, NULL); UPDATE p SET id = 10 WHERE id = 1; SELECT * FROM c ORDER BY id;
+        UPDATE p SET k = k + 10 WHERE id = 2; SELECT * FROM c ORDER BY id; DELETE FROM p WHERE id = 4;
+        DELETE FROM p WHERE id = 10; SELECT * FROM c ORDER BY id; SELECT * FROM d ORDER BY c;
+        UPDATE p SET k = 20 WHERE k = 3; DELETE FROM p; DELETE FROM d; DELETE FROM p; SELECT * FROM c; SELECT * FROM p
+    """,
+    "a tree that is deleted from its root": """
+        CREATE TABLE t (id integer PRIMARY KEY, up integer REFERENCES t ON DELETE CASCADE ON UPDATE CASCADE);
+        INSERT INTO t VALUES (1, NULL), (2, 1), (3, 2), (4, 3), (5, NULL), (6, 5); UPDATE t SET id = 20 WHERE id = 2;
+        SELECT * FROM t ORDER BY id; DELETE FROM t WHERE id = 1; SELECT * FROM t ORDER BY id;
+        INSERT INTO t VALUES (5, NULL) ON CONFLICT (id) DO UPDATE SET id = 50; SELECT * FROM t ORDER BY id
+    """,
+    "deferred foreign keys": """
+        CREATE TABLE p (id integer PRIMARY KEY);
+        CREATE TABLE c (a integer CONSTRAINT now REFERENCES p DEFERRABLE, b integer CONSTRAINT later REFERENCES p
+          DEFERRABLE INITIALLY DEFERRED); INSERT INTO c VALUES (1, NULL); INSERT INTO c VALUES (NULL, 1);
+        BEGIN; INSERT INTO c VALUES (NULL, 1); INSERT INTO p VALUES (1); COMMIT;
+        BEGIN; INSERT INTO c VALUES (NULL, 2); COMMIT; SELECT a, b FROM c;
+        BEGIN; SET CONSTRAINTS now DEFERRED; INSERT INTO c VALUES (2, NULL); INSERT INTO p VALUES (2);
+        SET CONSTRAINTS ALL IMMEDIATE; COMMIT; SELECT a, b FROM c ORDER BY a;
+        BEGIN; INSERT INTO c VALUES (NULL, 3); SET CONSTRAINTS later IMMEDIATE; ROLLBACK;
+        BEGIN; SET CONSTRAINTS ALL DEFERRED; INSERT INTO c VALUES (3, 3); ALTER TABLE c ADD x integer; ROLLBACK;
+        BEGIN; DELETE FROM p WHERE id = 1; ROLLBACK; BEGIN; SET CONSTRAINTS ALL DEFERRED; DELETE FROM p;
+        INSERT INTO p VALUES (1), (2); COMMIT; BEGIN; SET CONSTRAINTS nothing IMMEDIATE; ROLLBACK;
+        SET CONSTRAINTS ALL DEFERRED; INSERT INTO c VALUES (9, NULL); SELECT a, b FROM c ORDER BY a;
+        CREATE TABLE x (a integer REFERENCES p NOT DEFERRABLE INITIALLY DEFERRED)
+    """,
+}
+
+
+@pytest.fixture
+def new_database(postgres_16_url: str) -> Any:
+    def create(prefix: str) -> str:
+        name = f"{prefix}{secrets.token_hex(4)}"
+        with psycopg.connect(postgres_16_url, autocommit=True) as connection:
+            connection.execute(f"CREATE DATABASE {name}")
+        return postgres_16_url.replace("/postgres?", f"/{name}?")
+
+    return create
+
+
+@pytest.fixture
+def oracle(postgres_16_url: str, new_database: Any) -> Iterator[tuple[Any, str]]:
+    role = f"d{secrets.token_hex(4)}"
+    with psycopg.connect(new_database("d"), autocommit=True) as connection:
+        connection.execute(f"CREATE ROLE {role}")
+        yield connection, role
+
+
+def _describe(tag: str, rows: list[Any]) -> str:
+    return f"{tag} {sorted(map(str, rows))}" if rows else tag
+
+
+@pytest.mark.postgres
+@pytest.mark.parametrize("engine", ["duckdb", "postgresql"])
+@pytest.mark.parametrize("name", SCRIPTS)
+def test_the_same_comes_of_it_as_on_postgresql_16(
+    oracle, new_database, open_server, connect, name: str, engine: str
+):
+    postgres, role = oracle
+    settings = {"database": new_database("e")} if engine == "postgresql" else {}
+    admin = connect(open_server(**settings))
+    admin.run(f"CREATE ROLE {role}")
+
+    def theirs(text: str) -> str:
+        try:
+            found = postgres.execute(text)
+            return _describe(
+                str(found.statusmessage), found.fetchall() if found.description else []
+            )
+        except psycopg.Error as error:
+            return str(error.sqlstate)
+
+    def ours(text: str) -> str:
+        try:
+            found = admin.run(text)
+            table = found.table
+            rows = [] if table is None else [tuple(row.values()) for row in table.to_pylist()]
+            return _describe(found.tag, rows)
+        except DiscreetError as error:
+            if admin.session.transaction_status == "I":
+                admin.session.state.transaction.rollback()
+            return as_statement_failed(error).sqlstate
+
+    lines = [line.strip() for line in SCRIPTS[name].format(role=role).split(";")]
+    for number, line in enumerate(lines):
+        mine, other = ours(line), theirs(line)
+        assert (number, line, mine) == (number, line, other)
