@@ -55,6 +55,8 @@ class Queries:
                 f"sum({self.number('t')})",
                 f"max({self.text('t')})",
                 "count(*)",
+                f"array_agg({self.number('t')} ORDER BY {self.number('t')})",
+                f"string_agg({self.text('t')}, '' ORDER BY {self.text('t')})",
                 "min(t.b) + count(t.c)",
             ]
         )
@@ -76,6 +78,9 @@ class Queries:
             f"EXISTS (SELECT 1 FROM t s WHERE s.a = {of}.b AND {self.number('s')} > 1)",
             f"CAST({of}.c AS integer) > 0",
             f"100 / {of}.b > {self.chance.randint(0, 9)}",
+            f"{of}.a = ANY (ARRAY[{of}.b, {self.number(of)}])",
+            f"{of}.b <> ALL ('{{{self.chance.randint(0, 3)},NULL}}')",
+            f"string_to_array({of}.c, 'x') && ARRAY[{self.text(of)}]",
             f"{of}.b BETWEEN 1 AND (SELECT max(s.a) FROM t s)",
         ]
         chosen = self.chance.sample(made, self.chance.choice([1, 1, 2]))
@@ -96,6 +101,8 @@ class Queries:
                 f"{column} % 3",
                 f"CAST({of}.c AS integer)",
                 f"length({of}.c)",
+                f"(ARRAY[{column}, {of}.b])[2]",
+                f"cardinality(array_append(ARRAY[{column}], 1))",
                 f"coalesce({column}, 0)",
                 f"CASE WHEN {column} > 1 THEN {of}.a ELSE -{of}.b END",
             ]
@@ -109,6 +116,9 @@ class Queries:
                 f"{of}.c || {of}.a",
                 f"substring({of}.c, {of}.a)",
                 f"CAST({of}.b AS text)",
+                f"regexp_replace({of}.c, '[xy]', '<\\\\&>', 'g')",
+                f"array_to_string(ARRAY[{of}.c, {of}.a::text], '-')",
+                f"repeat({of}.c, 2)",
                 f"replace({of}.c, 'x', 'yy')",
             ]
         )

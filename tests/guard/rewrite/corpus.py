@@ -205,6 +205,95 @@ DELETE FROM dep RETURNING dept
 
 # Each is asked of every row of `emp`.
 EXPRESSIONS = r"""
+id = ANY ('{1,3}')
+id = ANY (ARRAY[1, 3])
+NOT id = ANY (ARRAY[1, NULL])
+id <> ALL (ARRAY[1, 3])
+id <> ALL ('{1,NULL}'::int[])
+id > ANY ('{2,3}')
+id <= ALL (ARRAY[2, 3])
+id <> ANY (ARRAY[1, 1])
+id = SOME ('{1}'::bigint[])
+id = ANY ('{}')
+id <> ALL ('{}')
+id = ANY (NULL)
+id <> ALL (NULL::int[])
+dept = ANY ('{it,NULL}')
+dept <> ALL ('{it}')
+NOT dept = ANY ('{it}')
+name = ANY ('{Ann,"Bob, x"}')
+name = ANY (ARRAY['Ann', dept])
+sal = ANY ('{100,200.5}')
+sal > ALL (ARRAY[1.5, 2])
+hired = ANY (ARRAY['2020-01-01', '2021-05-05']::date[])
+name = ANY ('{1,2}'::int[])
+id = ANY ('{a}')
+id = ANY ('{1,2')
+id = ANY (id)
+ARRAY[id, 2, NULL]
+ARRAY[name, 'x y', NULL, 'a"b', 'null', '']
+(ARRAY[id, sal])[2]
+ARRAY[id = 1, true]
+ARRAY[hired]
+ARRAY[]::int[]
+ARRAY['1', '2']::int[]
+ARRAY[1, 2]::bigint[]
+(ARRAY[1.5, 2]::numeric[])[1]
+ARRAY[id, name]
+ARRAY[]
+'{1,2}'::int[]
+'{a,"b c",NULL,"q\"x"}'::text[]
+'{}'::text[]
+NULL::int[]
+(ARRAY[id, 7])[1]
+(ARRAY[id, 7])[3]
+('{5,6}'::int[])[2]
+array_length(ARRAY[id, 2], 1)
+array_length('{}'::int[], 1)
+array_length(NULL::int[], 1)
+cardinality(ARRAY[id, 2])
+cardinality('{}'::int[])
+array_to_string(ARRAY[id, NULL, 3], '-')
+array_to_string(ARRAY[name, dept], ', ')
+array_to_string('{}'::text[], ',')
+string_to_array('a,b,,c', ',')
+string_to_array(name, 'n')
+string_to_array('', ',')
+array_append(ARRAY[1, 2], id)
+array_append(NULL::int[], id)
+array_cat(ARRAY[1], ARRAY[id])
+array_cat(NULL::int[], NULL)
+ARRAY[1] || id
+id || ARRAY[1, 2]
+ARRAY[1] || ARRAY[id]
+ARRAY[1] || '{4}'
+NULL::int[] || ARRAY[id]
+ARRAY[1] || 'x'::text
+array_position(ARRAY[4, 3, 2], id)
+array_position(ARRAY[1, 2], 9)
+ARRAY[1, 2, 3] @> ARRAY[id]
+ARRAY[id] <@ ARRAY[1, 2]
+ARRAY[id, 2] && '{1}'
+ARRAY[1, NULL] @> ARRAY[NULL]::int[]
+ARRAY[1, NULL] && ARRAY[NULL]::int[]
+ARRAY[1] @> '{}'
+ARRAY[1] @> NULL
+ARRAY[1] && ARRAY[2.5]
+ARRAY[1, NULL] = ARRAY[1, NULL]
+ARRAY[id] = '{1}'
+ARRAY[id] <> ARRAY[2]
+coalesce(NULL::int[], '{7}')
+CASE WHEN id = 1 THEN ARRAY[1] ELSE '{}' END
+regexp_replace(name, 'n', 'm')
+regexp_replace(name, '[an]', '<\&>', 'g')
+regexp_replace(name, '(A)(.)', '\2\1', 'gi')
+regexp_replace(name, NULL, 'x')
+repeat(name, 3)
+repeat(name, 0)
+ascii(name)
+to_char(hired, 'YYYY-MM-DD')
+to_char(hired, 'DDD/YYYY')
+to_char(hired::timestamp + interval '90 minutes', 'DD.MM.YYYY HH24:MI:SS.US')
 abs(id - 3)
 sign(sal - 100)
 ceil(sal)
@@ -374,6 +463,21 @@ sum(id) over (order by id desc groups 1 preceding)
 """
 
 AGGREGATES = """
+array_agg(id ORDER BY id)
+array_agg(dept ORDER BY id DESC)
+array_agg(sal ORDER BY sal)
+array_agg(hired ORDER BY id)
+array_agg(DISTINCT dept ORDER BY dept)
+array_agg(id ORDER BY id) FILTER (WHERE id > 2)
+array_agg(id) FILTER (WHERE id > 99)
+string_agg(name, ', ' ORDER BY name)
+string_agg(dept, '' ORDER BY id)
+string_agg(DISTINCT dept, '/' ORDER BY dept)
+string_agg(name, NULL ORDER BY name)
+string_agg(id, ',')
+array_to_string(array_agg(name ORDER BY name), '+')
+cardinality(array_agg(id))
+3 = ANY (array_agg(id))
 count(*)
 count(dept)
 count(distinct dept)

@@ -59,6 +59,16 @@ SELECT name FROM emp WHERE sal IN (SELECT sal FROM emp)
 SELECT name FROM emp WHERE sal BETWEEN 100 AND 200
 SELECT y FROM emp AS x (a, b, y, c, d)
 SELECT budget FROM dep
+SELECT array_agg(sal) FROM emp
+SELECT array_agg(name ORDER BY sal) FROM emp
+SELECT string_agg(sal::text, ',') FROM emp
+SELECT array_agg(name) FILTER (WHERE sal > 100) FROM emp
+SELECT name FROM emp WHERE sal = ANY (ARRAY[120.50])
+SELECT name FROM emp WHERE 120.50 = ANY (ARRAY[sal])
+SELECT name FROM emp WHERE id = ANY ('{1}')
+SELECT (ARRAY[name, sal::text])[2] FROM emp
+SELECT regexp_replace(name, sal::text, '') FROM emp
+SELECT to_char(hired, 'YYYY') FROM emp
 SELECT dept FROM dep WHERE boss = 1
 INSERT INTO emp (id, name) VALUES (9, 'x')
 INSERT INTO note (id, body) SELECT 100, sal::text FROM emp
@@ -79,8 +89,21 @@ SELECT row_to_json(emp) FROM emp
 SELECT emp::text FROM emp
 SELECT x FROM (SELECT name FROM emp) x
 SELECT ROW(emp.*) FROM emp
-SELECT array_agg(name) FROM emp
-SELECT string_agg(name, ',') FROM emp
+SELECT array_agg(emp) FROM emp
+SELECT array_agg(ARRAY[name]) FROM emp
+SELECT ARRAY(SELECT name FROM emp)
+SELECT ARRAY[ARRAY[1]]
+SELECT ('{1,2}'::int[])[id] FROM emp
+SELECT name FROM emp WHERE name LIKE ANY (ARRAY['A%'])
+SELECT string_agg(name, name) FROM emp
+SELECT concat(ARRAY[name]) FROM emp
+SELECT ARRAY[name]::text FROM emp
+SELECT string_to_array(name, 'n')::int[] FROM emp
+SELECT to_char(hired, 'Month') FROM emp
+SELECT to_char(id, '999') FROM emp
+SELECT any(ARRAY[1])
+SELECT from_json('[1]', '["INT"]')
+SELECT list_contains(ARRAY[1], 1)
 SELECT repeat(name, 1000000000) FROM emp
 SELECT lpad(name, 1000000000) FROM emp
 SELECT lpad(name, length(name)) FROM emp

@@ -38,7 +38,9 @@ def field_arrow_type(field: ResultField) -> Any:
         if field.precision is None:
             return None
         return decimal_type(field.precision, field.scale or 0)
-    return None if field.type == "interval" else arrow_type(field.type) or pa.string()
+    if field.type == "interval" or field.type.endswith("[]"):
+        return None
+    return arrow_type(field.type) or pa.string()
 
 
 def cast_to_fields(table: ArrowTable, fields: Sequence[ResultField]) -> ArrowTable:
@@ -78,6 +80,7 @@ class EngineTraits:
         enforces_foreign_keys: Also when a row and what refers to it change in one transaction.
         compares_keys_early: An UPDATE compares new unique keys with old ones that it has not yet
             replaced, and ON CONFLICT may change a row twice.
+        has_arrays: It has arrays of one dimension, as PostgreSQL or as DuckDB.
         temporary_schema: What precedes the name of a temporary table.
         row_id: The name of a row's location.
     """
@@ -92,6 +95,7 @@ class EngineTraits:
     has_letter_types: bool = True
     enforces_foreign_keys: bool = True
     compares_keys_early: bool = False
+    has_arrays: bool = True
     temporary_schema: tuple[str, ...] = ("pg_temp",)
     row_id: str = "ctid"
 

@@ -10,9 +10,10 @@ import pyarrow as pa
 from discreet.engines.databases.database import ResultField
 from discreet.engines.databases.failures import too_many_bytes, too_many_rows
 from discreet.engines.engine import ArrowTable
-from discreet.sql.types import FROM_DUCKDB
+from discreet.sql.types import CLIENT_TYPES, FROM_DUCKDB
 
 _WIDE = {"UBIGINT": 20, "HUGEINT": 38, "UHUGEINT": 38, "BIGNUM": 38}
+_UNLISTED = ("bytea", "interval", "json", "oid")  # types whose lists clients get as text
 ROWS = 8192  # per batch
 BATCH = 64 << 20  # bytes of a batch whose rows each have all texts of the statement
 
@@ -23,8 +24,13 @@ def duckdb_field(name: str, type_name: str) -> ResultField:
     >>> duckdb_field("n", "DECIMAL(10,2)").precision
     10
     >>> duckdb_field("n", "HUGEINT").type, duckdb_field("n", "INTEGER[]").type
-    ('numeric', 'text')
+    ('numeric', 'int4[]')
+    >>> duckdb_field("n", "INTEGER[][]").type
+    'text'
     """
+    element = array_element(type_name)
+    if element is not None:
+        return ResultField(name, f"{element}[]")
     if size := re.fullmatch(r"DECIMAL\((\d+),(\d+)\)", type_name):
         return ResultField(name, "numeric", int(size[1]), int(size[2]))
     if type_name in _WIDE:
@@ -32,9 +38,18 @@ def duckdb_field(name: str, type_name: str) -> ResultField:
     return ResultField(name, FROM_DUCKDB.get(type_name, "text"))
 
 
+def array_element(type_name: str) -> str | None:
+    """Return the reported type of a list's elements; None for what clients get no array of."""
+    if not type_name.endswith("[]"):
+        return None
+    element = type_name.removesuffix("[]")
+    found = "numeric" if element.startswith("DECIMAL(") else FROM_DUCKDB.get(element)
+    return found if f"{found}[]" in CLIENT_TYPES and found not in _UNLISTED else None
+
+
 def needs_text(type_name: str) -> bool:
     """Return whether DuckDB itself must write a type as text: lists, structs, bits."""
-    is_plain = type_name in FROM_DUCKDB or type_name in _WIDE
+    is_plain = type_name in FROM_DUCKDB or type_name in _WIDE or array_element(type_name)
     return not is_plain and not type_name.startswith(("DECIMAL(", "ENUM(", '"NULL"'))
 
 

@@ -16,6 +16,7 @@ from discreet.engines.databases.failures import statement_failure
 from discreet.engines.engine import KINDS, ArrowBatch, ArrowSchema, ArrowTable, Kind
 from discreet.engines.render import number_columns
 from discreet.sql import build
+from discreet.sql.decode import array_items, decode_value
 from discreet.sql.types import (
     BY_OID,
     FROM_ARROW,
@@ -36,7 +37,13 @@ _REPORTED = (
     *("bool", "int2", "int4", "int8", "float4", "float8", "numeric", "varchar", "bytea"),
     *("date", "time", "timestamp", "timestamptz", "interval", "uuid", "json"),
 )
+# Their arrays are lists; arrays of other types are texts.
+_LISTED = (
+    *("bool", "int2", "int4", "int8", "float4", "float8", "numeric", "text", "varchar", "uuid"),
+    *("date", "time", "timestamp", "timestamptz"),
+)
 _NAMES = {TYPES[name].oid: name for name in _REPORTED} | {
+    **{TYPES[name].array: f"{name}[]" for name in _LISTED},
     TYPES["oid"].oid: "int8",
     TYPES["jsonb"].oid: "json",
 }
@@ -236,7 +243,39 @@ def _convert_column(column: Any, field: ResultField) -> Any:
     if field.type == "bytea":
         cells = [None if cell is None else bytes.fromhex(cell[2:]) for cell in column.to_pylist()]
         return pa.array(cells, pa.binary())
+    if field.type.endswith("[]"):
+        return _parse_arrays(column, field.type.removesuffix("[]"))
     return column
+
+
+def _parse_arrays(column: Any, element: str) -> Any:
+    cells = [None if cell is None else list(array_items(cell)) for cell in column.to_pylist()]
+    texts = [item for cell in cells for item in cell or ()]
+    parsed = _parse_elements(pa.array(texts, pa.string()), element)
+    values = iter(parsed.to_pylist())
+    lists = [None if cell is None else [next(values) for _ in cell] for cell in cells]
+    return pa.array(lists, pa.list_(parsed.type))
+
+
+def _parse_elements(texts: Any, element: str) -> Any:
+    """Return texts as values of a type, as far as Arrow has one for it."""
+    if element == "numeric":
+        return _parse_decimals(texts, ResultField("", "numeric"))
+    if element == "bool":
+        return pc.equal(texts, "t")
+    wanted = arrow_type(element)
+    is_number = wanted is not None and (pa.types.is_integer(wanted) or pa.types.is_floating(wanted))
+    return texts.cast(wanted) if is_number else _parse_moments(texts, element)
+
+
+def _parse_moments(texts: Any, element: str) -> Any:
+    values = [
+        None if text is None else decode_value(text.encode(), element, binary=False)
+        for text in texts.to_pylist()
+    ]
+    if any(isinstance(value, str) for value in values) or element == "uuid":
+        return texts
+    return pa.array(values, arrow_type(element))
 
 
 def _parse_decimals(column: Any, field: ResultField) -> Any:

@@ -27,7 +27,12 @@ from discreet.sql import build
 from discreet.sql.types import FROM_SPARK
 
 TRAITS = EngineTraits(
-    "spark", is_postgresql=False, has_offset_fence=False, temporary_schema=(), row_id=""
+    "spark",
+    is_postgresql=False,
+    has_offset_fence=False,
+    has_arrays=False,
+    temporary_schema=(),
+    row_id="",
 )
 
 

@@ -19,7 +19,8 @@ from discreet.guard.access.authority import (
     Subject,
 )
 from discreet.guard.integrity.conditions import compile_condition
-from discreet.guard.rewrite.kinds import kind_of_cast
+from discreet.guard.rewrite.adapt import array_literal
+from discreet.guard.rewrite.kinds import array_type, element_kind, kind_of_cast
 from discreet.sql import build
 from discreet.sql.types import LETTERS, parse_modified_type
 
@@ -46,6 +47,7 @@ def build_create_table(
     Raises:
         StatementFailed: 0A000 for a type or condition that the engine or the gateway does not have.
     """
+    _refuse_array_keys(relation, traits)
     parts: list[exp.Expr] = [
         _column_definition(column, relation, traits) for column in relation.columns
     ]
@@ -59,6 +61,14 @@ def build_create_table(
         parts += [foreign_key_definition(key, targets) for key in relation.foreign_keys]
     schema = exp.Schema(this=build.table(*relation.physical), expressions=parts)
     return exp.Create(this=schema, kind="TABLE")
+
+
+def _refuse_array_keys(relation: Relation, traits: EngineTraits) -> None:
+    """DuckDB has no index of arrays."""
+    keys = {name for key in (relation.primary_key, *relation.uniques) for name in key}
+    for column in relation.columns:
+        if column.name in keys and column.type.endswith("[]") and not traits.has_letter_types:
+            raise StatementFailed("0A000", f'column "{column.name}" is an array: it can be no key')
 
 
 def engine_column_type(column: RelationColumn, traits: EngineTraits) -> exp.DataType:
@@ -79,6 +89,12 @@ def engine_column_type(column: RelationColumn, traits: EngineTraits) -> exp.Data
         raise StatementFailed("0A000", "identity columns are not supported", hint="Use integer.")
     if traits.has_letter_types:
         return kind
+    if kind.this == exp.DataType.Type.ARRAY:
+        return array_type(_without_letters(kind.expressions[0]))
+    return _without_letters(kind)
+
+
+def _without_letters(kind: exp.DataType) -> exp.DataType:
     if kind.this == exp.DataType.Type.DECIMAL and not kind.expressions:
         # Without precision it is any number for PostgreSQL only; DuckDB would keep three digits.
         return exp.DataType.build("DECIMAL(38, 10)")
@@ -97,9 +113,14 @@ def engine_default(
     authority, subject = _empty_authority(settings)
     tree = compile_condition(column.default, {}, authority, subject, traits=traits)
     inner = tree.unnest()
-    if traits.read_literal is not None and isinstance(inner, exp.Literal) and inner.is_string:
-        kind = kind_of_cast(engine_column_type(column, traits))
-        inner.set("this", traits.read_literal(inner.name, kind))
+    if traits.read_literal is None or not isinstance(inner, exp.Literal) or not inner.is_string:
+        return tree
+    wanted = engine_column_type(column, traits)
+    kind = kind_of_cast(wanted)
+    element = element_kind(kind)
+    if element is not None:
+        return exp.Cast(this=array_literal(inner.name, element, traits), to=wanted)
+    inner.set("this", traits.read_literal(inner.name, kind))
     return tree
 
 

@@ -11,9 +11,10 @@ from discreet.errors import StatementFailed
 from discreet.guard.rewrite.analysis import FALLIBLE
 from discreet.guard.rewrite.expressions import BYTES, TEXTS
 from discreet.guard.rewrite.functions import is_aggregate_call
-from discreet.guard.rewrite.kinds import kind_of_cast
+from discreet.guard.rewrite.kinds import data_type, element_kind, kind_of_cast
+from discreet.guard.rewrite.operators import JOINED, QUANTIFIED
 from discreet.sql import build
-from discreet.sql.decode import plain_interval, read_bytes
+from discreet.sql.decode import array_items, plain_interval, read_bytes
 from discreet.sql.types import LETTERS
 
 _WIDE = {"int8": "DECIMAL(38, 0)", "int2": "BIGINT", "int4": "BIGINT"}
@@ -98,6 +99,167 @@ def _adapt_cast(node: exp.Expr, traits: EngineTraits) -> None:
         _adapt_text(node, traits)
 
 
+def _adapt_array(node: exp.Expr, traits: EngineTraits) -> None:
+    """A literal is parsed here, once; engines write arrays differently."""
+    to, inner = node.args["to"], node.this.unnest()
+    kind = kind_of_cast(to)
+    if kind == "numeric[]" and not to.expressions[0].expressions:
+        to.set("expressions", [exp.DataType.build("DECIMAL(38, 10)")])
+    elif kind == "text[]":
+        to.set("expressions", [data_type("text")])
+    if isinstance(inner, exp.Literal):
+        node.set("this", array_literal(inner.name, str(element_kind(kind)), traits))
+
+
+def array_literal(text: str, element: str, traits: EngineTraits) -> exp.Expr:
+    """Return the texts of an array literal as a list, which a cast makes an array."""
+    read = traits.read_literal or (lambda item, _kind: item)
+    cells = (
+        exp.Null() if item is None else build.text(read(item, element))
+        for item in array_items(text)
+    )
+    # It has a type also when it is empty.
+    return exp.Cast(this=exp.Array(expressions=list(cells)), to=data_type("text[]"))
+
+
+def _adapt_comparison(node: exp.Expr, _traits: EngineTraits) -> None:
+    """ANY and ALL of an array, with PostgreSQL's NULLs, as a value that needs no subquery."""
+    if QUANTIFIED not in node.meta:
+        return
+    is_all = isinstance(node.expression, exp.All)
+    value, array = exp.Paren(this=node.this), exp.Paren(this=node.expression.this.unnest())
+    kind = _OPPOSITES[type(node)] if is_all else type(node)
+    holds = _holds_for_one(kind, value, array)
+    count = exp.Anonymous(this="len", expressions=[array.copy()])
+    known = exp.Anonymous(this="list_count", expressions=[array.copy()])
+    cases = (
+        (exp.Is(this=array.copy(), expression=exp.Null()), exp.Null()),
+        (exp.EQ(this=count, expression=build.number(0)), exp.false()),
+        (exp.Is(this=value.copy(), expression=exp.Null()), exp.Null()),
+        (holds, exp.true()),
+        (exp.LT(this=known, expression=count.copy()), exp.Null()),
+    )
+    found: exp.Expr = exp.Paren(
+        this=exp.Case(
+            ifs=[exp.If(this=condition, true=result) for condition, result in cases],
+            default=exp.false(),
+        )
+    )
+    node.replace(exp.Paren(this=exp.Not(this=found)) if is_all else found)
+
+
+_OPPOSITES: Mapping[type[exp.Expr], type[exp.Expr]] = {
+    exp.EQ: exp.NEQ,
+    exp.NEQ: exp.EQ,
+    exp.LT: exp.GTE,
+    exp.GTE: exp.LT,
+    exp.GT: exp.LTE,
+    exp.LTE: exp.GT,
+}
+
+
+def _holds_for_one(kind: type[exp.Expr], value: exp.Expr, array: exp.Expr) -> exp.Expr:
+    """Return whether a comparison holds for an element that is not NULL."""
+    if kind is exp.EQ:
+        return exp.Anonymous(this="list_contains", expressions=[array.copy(), value.copy()])
+    if kind in (exp.LT, exp.LTE):
+        ends = ["list_max"]
+    else:
+        ends = ["list_min"] if kind in (exp.GT, exp.GTE) else ["list_min", "list_max"]
+    found = [
+        kind(this=value.copy(), expression=exp.Anonymous(this=end, expressions=[array.copy()]))
+        for end in ends
+    ]
+    return exp.Paren(this=build.any_of(found))
+
+
+def _call_list(name: str, *arguments: exp.Expr) -> exp.Expr:
+    return exp.Anonymous(this=name, expressions=[argument.copy() for argument in arguments])
+
+
+def _either_null(left: exp.Expr, right: exp.Expr, result: exp.Expr) -> exp.Expr:
+    nulls = (
+        exp.Is(this=exp.Paren(this=side.copy()), expression=exp.Null()) for side in (left, right)
+    )
+    missing = build.any_of(nulls)
+    return exp.Paren(this=exp.Case(ifs=[exp.If(this=missing, true=exp.Null())], default=result))
+
+
+def _adapt_join(node: exp.Expr, _traits: EngineTraits) -> None:
+    """Of two arrays, a missing one is empty; an appended element is an array of one."""
+    if isinstance(node, exp.DPipe) and JOINED not in node.meta:
+        return
+    left = node.this
+    if isinstance(node, exp.ArrayConcat):
+        right = node.expressions[0]
+    elif isinstance(node, exp.ArrayAppend):
+        right = exp.Array(expressions=[node.expression])
+    else:
+        right = node.expression
+    missing = exp.and_(
+        *(exp.Is(this=exp.Paren(this=side.copy()), expression=exp.Null()) for side in (left, right))
+    )
+    joined = _call_list("list_concat", left, right)
+    node.replace(
+        exp.Paren(this=exp.Case(ifs=[exp.If(this=missing, true=exp.Null())], default=joined))
+    )
+
+
+def _adapt_containment(node: exp.Expr, _traits: EngineTraits) -> None:
+    """An array with NULL in it is contained in none."""
+    left, right = node.this, node.expression
+    if isinstance(node, exp.ArrayOverlaps):
+        node.replace(_either_null(left, right, _call_list("list_has_any", left, right)))
+        return
+    if isinstance(node, exp.ArrayContainedBy):
+        left, right = right, left
+    is_known = exp.EQ(this=_call_list("list_count", right), expression=_call_list("len", right))
+    holds = exp.and_(_call_list("list_has_all", left, right), is_known)
+    node.replace(_either_null(left, right, holds))
+
+
+def _adapt_length(node: exp.Expr, _traits: EngineTraits) -> None:
+    length = exp.Nullif(this=_call_list("len", node.this), expression=build.number(0))
+    node.replace(exp.cast(length, "INT"))
+
+
+def _adapt_named(node: exp.Expr, _traits: EngineTraits) -> None:
+    if node.name.lower() == "cardinality":
+        node.replace(exp.cast(_call_list("len", node.expressions[0]), "INT"))
+
+
+def _adapt_position(node: exp.Expr, _traits: EngineTraits) -> None:
+    place = _call_list("list_position", node.this, node.expression)
+    node.replace(exp.cast(exp.Nullif(this=place, expression=build.number(0)), "INT"))
+
+
+def _adapt_writing(node: exp.Expr, _traits: EngineTraits) -> None:
+    texts = exp.Cast(this=node.this.copy(), to=data_type("text[]"))
+    node.set("this", texts)
+
+
+def _adapt_splitting(node: exp.Expr, _traits: EngineTraits) -> None:
+    """An empty text has no parts."""
+    empty = exp.Cast(this=exp.Array(expressions=[]), to=data_type("text[]"))
+    is_empty = exp.EQ(this=exp.Paren(this=node.this.copy()), expression=build.text(""))
+    parts = _call_list("string_split", node.this, node.expression)
+    node.replace(exp.Paren(this=exp.Case(ifs=[exp.If(this=is_empty, true=empty)], default=parts)))
+
+
+def _adapt_gathering(node: exp.Expr, _traits: EngineTraits) -> None:
+    """Without a separator there is nothing between the texts."""
+    separator = node.args["separator"]
+    if not isinstance(separator, exp.Literal):
+        node.set("separator", exp.Coalesce(this=separator, expressions=[build.text("")]))
+
+
+def _adapt_replacement(node: exp.Expr, _traits: EngineTraits) -> None:
+    r"""The whole match is \0 elsewhere."""
+    by = node.args["replacement"]
+    if isinstance(by, exp.Literal):
+        node.set("replacement", build.text(by.name.replace("\\&", "\\0")))
+
+
 def _adapt_text(node: exp.Expr, traits: EngineTraits) -> None:
     """A text is read whole and as it is, or refused: a literal now, a cell when it is cast."""
     inner, kind = node.this.unnest(), kind_of_cast(node.args["to"])
@@ -145,8 +307,22 @@ _CHANGES: Mapping[type[exp.Expr], Callable[[exp.Expr, EngineTraits], None]] = {
     exp.Like: _adapt_escape,
     exp.ILike: _adapt_escape,
     exp.Substring: _adapt_substring,
-    exp.Cast: _adapt_cast,
+    exp.Cast: lambda node, traits: (
+        _adapt_array(node, traits) if node.is_type(exp.DType.ARRAY) else _adapt_cast(node, traits)
+    ),
     exp.Sum: _adapt_sum,
+    **dict.fromkeys((exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE), _adapt_comparison),
+    **dict.fromkeys((exp.DPipe, exp.ArrayAppend, exp.ArrayConcat), _adapt_join),
+    **dict.fromkeys(
+        (exp.ArrayContainsAll, exp.ArrayContainedBy, exp.ArrayOverlaps), _adapt_containment
+    ),
+    exp.ArraySize: _adapt_length,
+    exp.Anonymous: _adapt_named,
+    exp.ArrayPosition: _adapt_position,
+    exp.ArrayToString: _adapt_writing,
+    exp.StringToArray: _adapt_splitting,
+    exp.GroupConcat: _adapt_gathering,
+    exp.RegexpReplace: _adapt_replacement,
 }
 
 # Nodes that TRY cannot hold: they are computed after rows were dropped, or fail by themselves.

@@ -79,6 +79,9 @@ _CLAUSES: Mapping[type[exp.Expr], frozenset[str]] = {
     exp.Exists: _THIS,
     exp.Any: _THIS,
     exp.All: _THIS,
+    exp.Array: frozenset({"expressions", "value_constructor"}),
+    exp.Bracket: frozenset({"this", "expressions"}),
+    **dict.fromkeys((exp.ArrayContainsAll, exp.ArrayContainedBy, exp.ArrayOverlaps), _BINARY),
     exp.Case: frozenset({"this", "ifs", "default"}),
     exp.If: frozenset({"this", "true"}),
     # Values made of values
@@ -87,7 +90,7 @@ _CLAUSES: Mapping[type[exp.Expr], frozenset[str]] = {
     exp.DPipe: frozenset({"this", "expression", "safe"}),
     exp.Neg: _THIS,
     exp.Cast: frozenset({"this", "to"}),
-    exp.DataType: frozenset({"this", "expressions"}),
+    exp.DataType: frozenset({"this", "expressions", "nested"}),
     exp.DataTypeParam: _THIS,
     exp.Extract: _BINARY,
     exp.TimestampTrunc: frozenset({"this", "unit"}),
@@ -116,13 +119,17 @@ _MARKS: Mapping[type[exp.Expr], frozenset[str]] = {
     exp.ConcatWs: frozenset({"safe", "coalesce"}),
     exp.Greatest: frozenset({"ignore_nulls"}),
     exp.Least: frozenset({"ignore_nulls"}),
+    exp.ArrayAppend: frozenset({"null_propagation"}),
+    exp.ArrayConcat: frozenset({"null_propagation"}),
+    exp.RegexpReplace: frozenset({"single_replace"}),
 }
+# Words that are parsed as calls: beside a comparison, they are ANY and ALL of an array.
+QUANTIFIERS: Mapping[str, type[exp.Expr]] = {"any": exp.Any, "some": exp.Any, "all": exp.All}
 # Functions that are replaced by a literal of the session before anything runs.
 SESSION = frozenset({"current_setting", "pg_has_role", "current_database"})
 
 _CALLED = {
     "locks": "FOR UPDATE",
-    "nested": "An array or another nested type",
     "into": "SELECT INTO",
     "sample": "TABLESAMPLE",
     "recursive": "WITH RECURSIVE",
@@ -213,9 +220,15 @@ def _check_name(node: exp.Anonymous) -> None:
         raise unsupported_feature("A quoted function")
     if name in NAMED or name in SESSION:
         return
+    if name in QUANTIFIERS and len(node.expressions) == 1 and _is_compared(node):
+        return
     if name in REFUSED:
         raise unsupported_feature(f"function {name}", REFUSED[name])
     raise StatementFailed("42883", f"function {name} does not exist")
+
+
+def _is_compared(node: exp.Expr) -> bool:
+    return type(node.parent) in _COMPARED and node.arg_key == "expression"
 
 
 def _unknown_node(node: exp.Expr) -> StatementFailed:
@@ -232,8 +245,6 @@ def _unknown_node(node: exp.Expr) -> StatementFailed:
         return unsupported_feature(f"function {name}", REFUSED.get(name))
     words: dict[type[exp.Expr], str] = {
         exp.Dot: "A field of a row",
-        exp.Bracket: "An element of an array",
-        exp.Array: "An array",
         exp.Command: "This statement",
         exp.Collate: "COLLATE",
         exp.SimilarTo: "SIMILAR TO",

@@ -225,6 +225,12 @@ def place_moment(reading: StatementAnalysis, node: exp.Expr, kind: str) -> None:
         node.set("this", in_zone(node.name, reading.subject.settings.get("timezone", "UTC")))
 
 
+def require_arrays(reading: StatementAnalysis) -> None:
+    """Refuse arrays where the engine has none."""
+    if not reading.traits.has_arrays:
+        raise unsupported_feature("An array")
+
+
 def mark_fallible(node: exp.Expr) -> None:
     """Mark a node that fails for some values."""
     node.meta[FALLIBLE] = True

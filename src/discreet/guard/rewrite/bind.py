@@ -6,24 +6,28 @@ Both ways the engine gets the same text and casts it to the same type, so that t
 from __future__ import annotations
 
 import datetime as dt
+import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 from uuid import UUID
 
 from sqlglot import exp
 
 from discreet.engines.databases.database import EngineTraits
 from discreet.errors import StatementFailed
-from discreet.guard.rewrite.kinds import CATEGORIES, category, data_type
+from discreet.guard.rewrite.kinds import CATEGORIES, array_type, category, data_type, element_kind
 from discreet.sql import build
+from discreet.sql.decode import array_items
+from discreet.sql.text_form import nested_text
 
 if TYPE_CHECKING:
     from discreet.guard.rewrite.permitted import PermittedWrite
 
 _DIGITS = 38
+_NUMERICS = frozenset({"numeric", "numeric[]"})  # their size is part of their type
 
 
 def bind_query(
@@ -64,7 +68,15 @@ def literal(value: object, kind: str, *, traits: EngineTraits) -> exp.Expr:
     source = exp.Null() if text is None else build.text(text)
     if kind == "bytea" and text is not None and not traits.is_postgresql:
         return exp.Unhex(this=source)
-    return exp.Cast(this=source, to=_literal_type(kind, _numeric_form(text, kind)))
+    wanted = _literal_type(kind, _numeric_form(text, kind))
+    if element_kind(kind) is not None and not traits.is_postgresql:
+        source = listed_texts(source)
+    return exp.Cast(this=source, to=wanted)
+
+
+def listed_texts(value: exp.Expr) -> exp.Expr:
+    """Return the texts of an array that is written in JSON."""
+    return exp.Anonymous(this="from_json", expressions=[value, build.text('["VARCHAR"]')])
 
 
 def engine_text(value: object, kind: str, *, traits: EngineTraits) -> str | None:
@@ -73,16 +85,29 @@ def engine_text(value: object, kind: str, *, traits: EngineTraits) -> str | None
     Raises:
         StatementFailed: 22P02 and others for a value that PostgreSQL refuses.
     """
-    if kind not in CATEGORIES:
+    element = element_kind(kind)
+    if (element or kind) not in CATEGORIES:
         raise StatementFailed("0A000", "a parameter of this type is not supported here")
     if value is None:
         return None
+    if element is not None:
+        return _array_text(value, element, traits)
     if kind == "bytea":
         return _bytes_text(value, traits)
     text = value_text(value)
     if "\0" in text:
         raise StatementFailed("22021", "a text cannot hold a zero byte")
     return text if traits.read_literal is None else traits.read_literal(text, kind)
+
+
+def _array_text(value: object, element: str, traits: EngineTraits) -> str:
+    """Return a list as PostgreSQL writes an array, or as JSON."""
+    if not traits.has_arrays or not isinstance(value, (list, tuple)):
+        raise StatementFailed("0A000", "a parameter of this type is not supported here")
+    cells = [engine_text(cell, element, traits=traits) for cell in cast("list[object]", value)]
+    if not traits.is_postgresql:
+        return json.dumps(cells, ensure_ascii=False)
+    return nested_text(cells, "text")
 
 
 @dataclass(frozen=True)
@@ -115,12 +140,12 @@ def engine_values(
         engine_text(value, kind, traits=traits)
         for value, kind in zip(values, parameters, strict=False)
     )
-    if "numeric" not in parameters:
+    if not _NUMERICS.intersection(parameters):
         return EngineValues(texts)
     forms = (
         _numeric_form(text, kind)
         for text, kind in zip(texts, parameters, strict=True)
-        if kind == "numeric"
+        if kind in _NUMERICS
     )
     return EngineValues(texts, tuple(forms))
 
@@ -145,7 +170,7 @@ def with_engine_parameters(
     ('SELECT CAST($1 AS INT)', (1,))
     """
     left = iter(forms)
-    types = [_literal_type(kind, next(left) if kind == "numeric" else "") for kind in parameters]
+    types = [_literal_type(kind, next(left) if kind in _NUMERICS else "") for kind in parameters]
     holder = exp.Paren(this=tree.copy())
     nodes = list(holder.find_all(exp.Parameter))
     places = tuple(sorted({int(node.name) - 1 for node in nodes}))
@@ -156,6 +181,9 @@ def with_engine_parameters(
         value = exp.Parameter(this=build.number(places.index(place) + 1))
         if parameters[place] == "bytea" and not traits.is_postgresql:
             node.replace(exp.Unhex(this=exp.Cast(this=value, to=data_type("text"))))
+        elif element_kind(parameters[place]) is not None and not traits.is_postgresql:
+            texts = listed_texts(exp.Cast(this=value, to=data_type("text")))
+            node.replace(exp.Cast(this=texts, to=types[place].copy()))
         else:
             node.replace(exp.Cast(this=value, to=types[place].copy()))
     return holder.this.pop(), places
@@ -192,6 +220,8 @@ def _bytes_text(value: object, traits: EngineTraits) -> str:
 
 def _numeric_form(text: str | None, kind: str) -> str:
     """Return the type of a number; numerics without precision get one that every engine keeps."""
+    if kind == "numeric[]":
+        return _widest_form(text)
     if kind != "numeric":
         return ""
     after = len(text.partition(".")[2]) if text else 10
@@ -202,7 +232,23 @@ def _numeric_form(text: str | None, kind: str) -> str:
     return f"DECIMAL({_DIGITS}, {after})"
 
 
+def _widest_form(text: str | None) -> str:
+    """Return the type that keeps each number of an array."""
+    if not text:
+        return _numeric_form(None, "numeric")
+    cells = json.loads(text) if text.startswith("[") else array_items(text)
+    forms = {_numeric_form(cell, "numeric") for cell in cells if cell is not None}
+    return "float8" if "float8" in forms else max(forms, key=_form_order, default="DECIMAL(38, 10)")
+
+
+def _form_order(form: str) -> int:
+    return int(form.partition(",")[2].rstrip(")"))
+
+
 def _literal_type(kind: str, form: str) -> exp.DataType:
+    element = element_kind(kind)
+    if element is not None:
+        return array_type(_literal_type(element, form))
     if not form:
         return data_type("text" if category(kind) == "S" else kind)
     return data_type(form) if form == "float8" else exp.DataType.build(form)

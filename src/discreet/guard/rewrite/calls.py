@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TypeAlias
 
 from sqlglot import exp
 
@@ -15,6 +17,7 @@ from discreet.guard.rewrite.analysis import (
     StatementAnalysis,
     infer_type,
     mark_fallible,
+    require_arrays,
     rule,
     settle_literal,
 )
@@ -29,14 +32,17 @@ from discreet.guard.rewrite.functions import (
 from discreet.guard.rewrite.kinds import (
     UNKNOWN,
     InferredType,
+    array_of_kind,
     category,
     common,
     data_type,
+    element_kind,
     long_name,
 )
 from discreet.guard.rewrite.session import SESSION_CALLS
 
 _LONGEST_PAD = 10_000
+_GATHERED = 100  # the weight of all rows of a group in one value: a few such values per statement
 _SETTLED = {"S": "text", "N": "float8", "B": "bool", "D": "timestamp", "?": "text"}
 _SIDES = ("PRECEDING", "FOLLOWING", None)
 _ENDS = ("UNBOUNDED", "CURRENT ROW", None)
@@ -141,6 +147,7 @@ def _check_call(
     is_whole = len(arguments) >= _LEAST.get(type(node), needed)
     if not is_whole or not _fits_signature(function, arguments, found):
         raise _no_function(function.name, found)
+    _check_arguments(reading, node, arguments, found)
     if not function.total:
         mark_fallible(node)
     if isinstance(node, exp.Sum):
@@ -150,14 +157,86 @@ def _check_call(
         return replace(match_kinds(reading, arguments, found, function.name.upper()), weight=weight)
     for number, (argument, one) in enumerate(zip(arguments, found, strict=True)):
         if one.kind == UNKNOWN:
-            settle_literal(
-                reading, argument, _SETTLED.get(_category_letter(function, number), "text")
-            )
+            letter = _category_letter(function, number)
+            settle_literal(reading, argument, _settled_kind(letter, found))
     return InferredType(_result_kind(function, found), weight)
 
 
+def _settled_kind(letter: str, found: Sequence[InferredType]) -> str:
+    """Return the kind of an untyped literal or parameter that a function takes."""
+    if letter in ("A", "E"):
+        arrays = (one.kind for one in found if element_kind(one.kind) is not None)
+        array = next(arrays, "text[]") or "text[]"
+        return array if letter == "A" else str(element_kind(array))
+    return _SETTLED.get(letter, "text")
+
+
+def _check_arguments(
+    reading: StatementAnalysis,
+    node: exp.Expr,
+    arguments: Sequence[exp.Expr],
+    found: Sequence[InferredType],
+) -> None:
+    """Refuse arguments that engines understand differently."""
+    has_arrays = any(element_kind(one.kind) is not None for one in found)
+    if has_arrays or isinstance(node, (exp.StringToArray, exp.ArrayAgg)):
+        require_arrays(reading)
+    if has_arrays and isinstance(node, (exp.Concat, exp.ConcatWs)):
+        raise unsupported_feature("An array in a text", "Use array_to_string.")
+    is_known = bool(found) and found[0].kind not in (UNKNOWN, None)
+    if isinstance(node, exp.ArrayAgg) and is_known and array_of_kind(found[0].kind) is None:
+        raise unsupported_feature(f"An array of {long_name(found[0].kind)}")
+    if isinstance(node, exp.ArrayToString) and element_kind(found[0].kind) not in _WRITTEN:
+        raise unsupported_feature("array_to_string of this array", "Cast its elements to text.")
+    known = _LAST.get(type(node))
+    if known is not None and not known.fits(arguments):
+        raise unsupported_feature(known.refused, known.hint)
+
+
+@dataclass(frozen=True)
+class LastArgument:
+    """The last argument of a function that engines understand alike for some literals only."""
+
+    pattern: str
+    refused: str
+    hint: str | None = None
+    number: int = 2  # how many arguments there are then; with fewer, all is well
+    may_be_parameter: bool = False
+
+    def fits(self, arguments: Sequence[exp.Expr]) -> bool:
+        """Whether a call can run."""
+        last = arguments[-1]
+        if len(arguments) < self.number or isinstance(last, exp.Null):
+            return True
+        if self.may_be_parameter and isinstance(last, exp.Parameter):
+            return True
+        return isinstance(last, exp.Literal) and bool(re.fullmatch(self.pattern, last.name))
+
+
+_LAST: Mapping[type[exp.Expr], LastArgument] = {
+    exp.RegexpReplace: LastArgument(
+        "|g|i|gi|ig", "This option of regexp_replace", "Use 'g', 'i' or 'gi'.", 4
+    ),
+    exp.TimeToStr: LastArgument(
+        "(%[YmdHMSfj]|[-/:., ])*",
+        "This format of to_char",
+        "Use YYYY, MM, DD, HH24, MI, SS, US and DDD between - / : . , and spaces.",
+    ),
+    exp.ArraySize: LastArgument("1", "array_length of any dimension but 1"),
+    exp.StringToArray: LastArgument("(?s:.+)", "string_to_array without a literal separator"),
+    exp.GroupConcat: LastArgument(
+        "(?s:.*)", "string_agg without a constant separator", may_be_parameter=True
+    ),
+}
+_WRITTEN = ("text", "int2", "int4", "int8", "uuid", "date", None)  # engines write them alike
+
+
 # Arguments without which the function does not exist, though it can be parsed.
-_LEAST: dict[type[exp.Expr], int] = {exp.Replace: 3, exp.Translate: 3, exp.Pad: 2}
+_LEAST: dict[type[exp.Expr], int] = {
+    **dict.fromkeys((exp.Replace, exp.Translate, exp.RegexpReplace), 3),
+    **dict.fromkeys((exp.Pad, exp.GroupConcat, exp.ArrayToString, exp.StringToArray), 2),
+    **dict.fromkeys((exp.ArraySize, exp.ArrayConcat), 2),
+}
 
 
 def _category_letter(function: AllowedFunction, number: int) -> str:
@@ -172,11 +251,21 @@ def _fits_signature(
         return False
     if function.places == ("expressions",) and len(arguments) < len(function.takes):
         return False
+    arrays = {one.kind for one in found if element_kind(one.kind) is not None}
     return all(
         category(one.kind) is None
-        or _category_letter(function, number) in ("?", category(one.kind))
+        or _fits_letter(_category_letter(function, number), one.kind, arrays)
         for number, one in enumerate(found)
     )
+
+
+def _fits_letter(letter: str, kind: str | None, arrays: set[str | None]) -> bool:
+    if letter == "A":
+        return arrays == {kind}
+    if letter == "E":
+        element = next((element_kind(array) for array in arrays), None)
+        return element is None or common(element, kind) == element
+    return letter in ("?", category(kind))
 
 
 def _result_kind(function: AllowedFunction, found: Sequence[InferredType]) -> str | None:
@@ -187,6 +276,8 @@ def _result_kind(function: AllowedFunction, found: Sequence[InferredType]) -> st
             return first
         case "real":
             return "numeric" if "numeric" in [one.kind for one in found] else "float8"
+        case "array":
+            return array_of_kind(first)
         case "sum":
             return {"int2": "int8", "int4": "int8", "int8": "numeric"}.get(str(first), first)
         case kind:
@@ -197,20 +288,38 @@ def _result_weight(
     node: exp.Expr, arguments: Sequence[exp.Expr], found: Sequence[InferredType]
 ) -> float:
     weights = [one.weight for one in found]
-    if isinstance(node, (exp.Concat, exp.ConcatWs)):
-        return sum(weights) * (2 if isinstance(node, exp.ConcatWs) else 1)
-    if isinstance(node, (exp.Replace, exp.Translate)):
-        by = arguments[2]
-        factor = len(by.name) if isinstance(by, exp.Literal) else 100 * weights[2]
-        return weights[0] * (max(1, factor) if isinstance(node, exp.Replace) else 1)
-    if isinstance(node, exp.Pad):
-        count = arguments[1]
-        if not (isinstance(count, exp.Literal) and count.name.isdecimal()):
-            raise unsupported_feature("A length of padding that is no literal")
-        if int(count.name) > _LONGEST_PAD:
-            raise unsupported_feature(f"Padding to more than {_LONGEST_PAD} letters")
-        return max(1.0, int(count.name) / 100)
-    return max(weights, default=1.0)
+    if isinstance(node, (exp.Pad, exp.Repeat)):
+        return _padded_weight(node, arguments[1], weights[0])
+    weigh = _WEIGHTS.get(type(node))
+    return weigh(arguments, weights) if weigh else max(weights, default=1.0)
+
+
+def _padded_weight(node: exp.Expr, count: exp.Expr, weight: float) -> float:
+    if not (isinstance(count, exp.Literal) and count.name.isdecimal()):
+        raise unsupported_feature("A length of padding that is no literal")
+    if int(count.name) > _LONGEST_PAD:
+        raise unsupported_feature(f"Padding to more than {_LONGEST_PAD} letters")
+    return max(1.0, int(count.name) * (weight if isinstance(node, exp.Repeat) else 0.01))
+
+
+Weigh: TypeAlias = Callable[[Sequence[exp.Expr], Sequence[float]], float]
+_WEIGHTS: Mapping[type[exp.Expr], Weigh] = {
+    exp.Concat: lambda _, weights: sum(weights),
+    exp.ConcatWs: lambda _, weights: 2 * sum(weights),
+    exp.ArrayAppend: lambda _, weights: sum(weights),
+    exp.ArrayConcat: lambda _, weights: sum(weights),
+    exp.ArrayAgg: lambda _, weights: _GATHERED * sum(weights),
+    exp.GroupConcat: lambda _, weights: _GATHERED * sum(weights),
+    exp.Replace: lambda given, weights: weights[0] * _letters(given[2], weights[2]),
+    exp.RegexpReplace: lambda given, weights: weights[0] * _letters(given[2], weights[2]),
+    exp.Translate: lambda _, weights: weights[0],
+    exp.ArrayToString: lambda given, weights: weights[0] * _letters(given[1], weights[1]),
+}
+
+
+def _letters(node: exp.Expr, weight: float) -> float:
+    """Return how many letters a text may have, at least 1."""
+    return max(1, len(node.name) if isinstance(node, exp.Literal) else 100 * weight)
 
 
 @rule(exp.Filter)

@@ -16,6 +16,7 @@ from discreet.guard.rewrite.analysis import (
     mark_resolved,
     place_moment,
     read_subquery,
+    require_arrays,
     rule,
     settle_literal,
 )
@@ -25,6 +26,7 @@ from discreet.guard.rewrite.kinds import (
     can_cast,
     category,
     common,
+    element_kind,
     is_lossless,
     kind_of_cast,
     long_name,
@@ -237,6 +239,16 @@ def _read_subquery(
     return InferredType(fields[0].kind, fields[0].weight)
 
 
+def _check_array_cast(reading: StatementAnalysis, source: str | None, kind: str) -> None:
+    is_array = element_kind(kind) is not None
+    if source not in (UNKNOWN, None) and is_array != (element_kind(source) is not None):
+        raise unsupported_feature("A cast between an array and another type")
+    if is_array:
+        require_arrays(reading)
+        if element_kind(source) == "text" != element_kind(kind):
+            raise unsupported_feature("A cast of texts in an array")
+
+
 @rule(exp.Cast)
 def _read_cast(
     reading: StatementAnalysis, node: exp.Expr, place: ExpressionContext
@@ -245,6 +257,7 @@ def _read_cast(
     if kind in ("float4", "float8"):
         node.args["to"].set("expressions", None)  # float(24) has a length for PostgreSQL only
     found = infer_type(reading, node.this, place)
+    _check_array_cast(reading, found.kind, kind)
     if not can_cast(found.kind, kind):
         raise StatementFailed(
             "42846", f"cannot cast type {long_name(found.kind)} to {long_name(kind)}"

@@ -13,7 +13,7 @@ from typing import Literal, TypeAlias
 from sqlglot import exp
 
 # A kind; or `same`: of the first argument; `common`: of all; `real`: numeric stays, else float8;
-# `sum`: one wider.
+# `sum`: one wider; `array`: an array of the first argument.
 Result: TypeAlias = str
 Sort = Literal["scalar", "aggregate", "window"]
 
@@ -22,8 +22,8 @@ Sort = Literal["scalar", "aggregate", "window"]
 class AllowedFunction:
     """A function: its arguments' positions in the tree, their categories, and its result.
 
-    `takes` has one letter per argument (`kinds.CATEGORIES`), `?` for any; the last one applies to all
-    that follow. `total` functions never fail.
+    `takes` has one letter per argument (`kinds.CATEGORIES`), `?` for any, `A` for an array and `E` for
+    an element of the first one; the last one applies to all that follow. `total` functions never fail.
     """
 
     name: str
@@ -95,13 +95,30 @@ FUNCTIONS: Mapping[type[exp.Expr], AllowedFunction] = {
         "split_part", "SSN", "text", ("this", "delimiter", "part_index")
     ),
     exp.Translate: AllowedFunction("translate", "SSS", "text", ("this", "from_", "to")),
+    exp.RegexpReplace: AllowedFunction(
+        "regexp_replace", "SSSS", "text", ("this", "expression", "replacement", "modifiers")
+    ),
+    exp.Repeat: AllowedFunction("repeat", "SN", "text", ("this", "times")),
+    exp.Ascii: AllowedFunction("ascii", "S", "int4", total=True),
+    exp.TimeToStr: AllowedFunction("to_char", "DS", "text", ("this", "format")),
     exp.Pad: AllowedFunction("lpad", "SNS", "text", ("this", "expression", "fill_pattern")),
     # Choices among values
     exp.Coalesce: AllowedFunction("coalesce", "?", "common", _MANY, total=True),
     exp.Greatest: AllowedFunction("greatest", "?", "common", _MANY, total=True),
     exp.Least: AllowedFunction("least", "?", "common", _MANY, total=True),
     exp.Nullif: AllowedFunction("nullif", "??", "common", _BOTH, total=True),
+    # Arrays
+    exp.ArraySize: AllowedFunction("array_length", "AN", "int4", _BOTH, total=True),
+    exp.ArrayAppend: AllowedFunction("array_append", "AE", "same", _BOTH, total=True),
+    exp.ArrayConcat: AllowedFunction("array_cat", "AA", "same", _MANY, total=True),
+    exp.ArrayPosition: AllowedFunction("array_position", "AE", "int4", _BOTH, total=True),
+    exp.ArrayToString: AllowedFunction("array_to_string", "AS", "text", _BOTH, total=True),
+    exp.StringToArray: AllowedFunction("string_to_array", "SS", "text[]", _BOTH, total=True),
     # Aggregates
+    exp.ArrayAgg: AllowedFunction("array_agg", "?", "array", sort="aggregate", total=True),
+    exp.GroupConcat: AllowedFunction(
+        "string_agg", "SS", "text", ("this", "separator"), "aggregate", total=True
+    ),
     exp.Count: AllowedFunction("count", "?", "int8", sort="aggregate", total=True),
     exp.Sum: AllowedFunction("sum", "N", "sum", sort="aggregate"),
     exp.Min: AllowedFunction("min", "?", "same", sort="aggregate", total=True),
@@ -148,17 +165,14 @@ NAMED: Mapping[str, AllowedFunction] = {
     "gcd": AllowedFunction("gcd", "NN", "common", _PARTS),
     "lcm": AllowedFunction("lcm", "NN", "common", _PARTS),
     "make_date": AllowedFunction("make_date", "NNN", "date", _PARTS),
+    "cardinality": AllowedFunction("cardinality", "A", "int4", _PARTS, total=True),
     "every": AllowedFunction("every", "B", "bool", _PARTS, "aggregate", total=True),
 }
 
 # Functions that are known and refused, with an alternative.
 REFUSED: Mapping[str, str] = {
-    "string_agg": "It may need any amount of memory. Select the rows instead.",
-    "array_agg": "It may need any amount of memory. Select the rows instead.",
-    "repeat": "It may need any amount of memory.",
-    "generate_series": "Select from a table of numbers instead.",
+    "generate_series": "Use it in FROM.",
     "random": "Answers do not depend on chance here.",
-    "to_char": "Formats differ between engines: format the value in the client.",
     "set_config": "Use SET.",
 }
 # Parts of a date that mean the same everywhere.

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from sqlglot import exp
 
 from discreet.guard.rewrite.functions import function_of
-from discreet.guard.rewrite.kinds import kind_of_cast
+from discreet.guard.rewrite.kinds import ARRAY, kind_of_cast
 from discreet.sql.names import ResultNames
 
 _WORDS: Mapping[type[exp.Expr], str] = {
@@ -23,6 +23,7 @@ _WORDS: Mapping[type[exp.Expr], str] = {
     exp.AtTimeZone: "timezone",
     exp.Grouping: "grouping",
     exp.Exists: "exists",
+    exp.Array: "array",
 }
 
 
@@ -44,4 +45,8 @@ def _call_name(node: exp.Expr) -> str | None:
     return None if isinstance(node, exp.Pow) else name  # also an operator
 
 
-_NAMES = ResultNames(kind_of_cast, _call_name)
+def _type_name(data_type: exp.Expr) -> str:
+    return kind_of_cast(data_type).removesuffix(ARRAY)
+
+
+_NAMES = ResultNames(_type_name, _call_name)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from discreet.guard.rewrite.allowed import unsupported_feature
+from discreet.guard.rewrite.allowed import QUANTIFIERS, unsupported_feature
 from discreet.sql import build
 from discreet.sql.walk import rewrite_tree
 
@@ -27,6 +27,8 @@ def _normalize_node(node: exp.Expr) -> exp.Expr:
             for one, other in pairs
         ]
         return exp.Paren(this=exp.Or(this=either[0], expression=either[1]))
+    if isinstance(node, exp.Anonymous) and node.name.lower() in QUANTIFIERS:
+        return QUANTIFIERS[node.name.lower()](this=exp.Paren(this=node.expressions[0]))
     if isinstance(node, exp.Anonymous) and node.name.lower() == "every":
         return exp.LogicalAnd(this=node.expressions[0]) if len(node.expressions) == 1 else node
     if isinstance(node, exp.Values) and not isinstance(

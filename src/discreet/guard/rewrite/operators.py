@@ -17,8 +17,17 @@ from discreet.guard.rewrite.analysis import (
     rule,
     settle_literal,
 )
+from discreet.guard.rewrite.arrays import match_arrays, read_quantified
 from discreet.guard.rewrite.expressions import check_condition, match_kinds, settle_text
-from discreet.guard.rewrite.kinds import UNKNOWN, WHOLE, InferredType, category, common, long_name
+from discreet.guard.rewrite.kinds import (
+    UNKNOWN,
+    WHOLE,
+    InferredType,
+    category,
+    common,
+    element_kind,
+    long_name,
+)
 from discreet.guard.rewrite.scope import Scope
 
 _SYMBOLS: Mapping[type[exp.Expr], str] = {
@@ -38,6 +47,8 @@ _SYMBOLS: Mapping[type[exp.Expr], str] = {
     exp.DPipe: "||",
 }
 _BOOLEAN = InferredType("bool")
+QUANTIFIED = "quantified"  # meta of a comparison with ANY or ALL of an array
+JOINED = "of arrays"  # meta of a concatenation: its operands are arrays
 
 
 def no_operator(symbol: str, left: str | None, right: str | None) -> StatementFailed:
@@ -72,8 +83,11 @@ def _read_comparison(
 ) -> InferredType:
     symbol = _SYMBOLS[type(node)]
     if isinstance(node.expression, (exp.Any, exp.All)):
-        lefts = _row_parts(node.this)
-        _compare_with_query(reading, lefts, node.expression.this, place, symbol)
+        if isinstance(node.expression.this.unnest(), (exp.Query, exp.Values)):
+            lefts = _row_parts(node.this)
+            _compare_with_query(reading, lefts, node.expression.this, place, symbol)
+        else:
+            _compare_with_array(reading, node, place, symbol)
         return _BOOLEAN
     lefts, rights = _row_parts(node.this), _row_parts(node.expression)
     if len(lefts) != len(rights):
@@ -90,6 +104,20 @@ def _row_parts(node: exp.Expr) -> list[exp.Expr]:
     return list(node.expressions) if isinstance(node, exp.Tuple) else [node]
 
 
+def _compare_with_array(
+    reading: StatementAnalysis, node: exp.Expr, place: ExpressionContext, symbol: str
+) -> None:
+    if isinstance(node, (exp.NullSafeEQ, exp.NullSafeNEQ)):
+        raise unsupported_feature("IS DISTINCT FROM of ANY or ALL")
+    left = infer_type(reading, node.this, place)
+    array, element = read_quantified(reading, node.expression, place, left)
+    if left.kind not in (UNKNOWN, None) and common(left.kind, element.kind) is None:
+        raise no_operator(symbol, left.kind, element.kind)
+    if left.kind == UNKNOWN:
+        settle_literal(reading, node.this, element.kind)
+    node.meta[QUANTIFIED] = array
+
+
 def _compare_with_query(
     reading: StatementAnalysis,
     lefts: list[exp.Expr],
@@ -97,8 +125,6 @@ def _compare_with_query(
     place: ExpressionContext,
     symbol: str,
 ) -> None:
-    if not isinstance(query, (exp.Query, exp.Values)):
-        raise unsupported_feature("ANY or ALL of an array", "Use IN with a list of values.")
     found = [infer_type(reading, left, place) for left in lefts]
     fields = read_subquery(reading, query, Scope(parent=place.scope))
     if len(fields) != len(lefts):
@@ -209,11 +235,34 @@ def _read_concatenation(
 ) -> InferredType:
     pair = [(part, infer_type(reading, part, place)) for part in (node.this, node.expression)]
     kinds = [found.kind for _, found in pair]
+    if any(element_kind(kind) is not None for kind in kinds):
+        return _concatenate_arrays(reading, node, pair)
     if not any(category(kind) in ("S", None) for kind in kinds):
         raise no_operator("||", *kinds)
     for part, found in pair:
         settle_text(reading, part, found)
     return InferredType("text", sum(found.weight for _, found in pair))
+
+
+def _concatenate_arrays(
+    reading: StatementAnalysis, node: exp.Expr, pair: list[tuple[exp.Expr, InferredType]]
+) -> InferredType:
+    """Make an element beside an array an array of one."""
+    weight = sum(found.weight for _, found in pair)
+    array = next(found.kind for _, found in pair if element_kind(found.kind) is not None)
+    for key, (_, found) in zip(("this", "expression"), pair, strict=True):
+        if found.kind not in (UNKNOWN, array) and common(found.kind, element_kind(array)) == (
+            element_kind(array)
+        ):
+            node.set(key, exp.Array(expressions=[node.args[key]]))
+    sides = [node.this, node.expression]
+    kinds = [
+        InferredType(array) if isinstance(side, exp.Array) else found
+        for side, (_, found) in zip(sides, pair, strict=True)
+    ]
+    match_arrays(reading, sides, kinds, "||")
+    node.meta[JOINED] = True
+    return InferredType(array, weight)
 
 
 # Results of arithmetic on dates, times and intervals: operator, left and right (category, or kind)

@@ -84,12 +84,30 @@ def _finish_type(cursor: StatementCursor, name: str) -> str:
     if cursor.take("without", "time", "zone") and name not in ("time", "timestamp"):
         raise cursor.unexpected()
     if cursor.at("[") or cursor.at("array"):
-        raise StatementFailed(
-            "0A000", "arrays are not supported", hint="Write a table with one row per value."
-        )
+        return _finish_array(cursor, name, modifiers)
     if not modifiers:
         return name
     return _with_modifiers(name, modifiers)
+
+
+def _finish_array(cursor: StatementCursor, name: str, modifiers: list[int]) -> str:
+    """Return the type of arrays of a type; like PostgreSQL, without a limit of their length."""
+    if cursor.take("["):
+        if cursor.word.kind == "number":
+            cursor.number()
+        cursor.need("]")
+    else:
+        cursor.need("array")
+    if cursor.at("[") or modifiers or name in _NO_ARRAYS:
+        raise StatementFailed(
+            "0A000",
+            "this array is not supported",
+            hint="Arrays have one dimension, and elements without a precision or length.",
+        )
+    return f"{name}[]"
+
+
+_NO_ARRAYS = frozenset({COLUMN_TYPES[name] for name in ("bytea", "interval", "json")})
 
 
 def _with_modifiers(name: str, modifiers: list[int]) -> str:

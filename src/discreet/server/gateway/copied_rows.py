@@ -16,8 +16,8 @@ from discreet.engines.databases.failures import too_many_bytes
 from discreet.errors import StatementFailed
 from discreet.guard.access.authority import RelationColumn
 from discreet.guard.integrity.create import engine_column_type
-from discreet.guard.rewrite.bind import value_text
-from discreet.guard.rewrite.kinds import category, data_type
+from discreet.guard.rewrite.bind import engine_text, listed_texts, value_text
+from discreet.guard.rewrite.kinds import category, data_type, element_kind
 from discreet.sql import build
 from discreet.sql.copy_rows import CopyForm, CopyReader
 from discreet.sql.decode import decode_value
@@ -129,6 +129,8 @@ class CopiedRows:
 
     def _read_value(self, cell: bytes, kind: str) -> str:
         value = decode_value(cell, kind, binary=self._is_binary, zone=self._zone)
+        if element_kind(kind) is not None:
+            return str(engine_text(value, kind, traits=self._traits))
         if isinstance(value, bytes | bytearray):
             return bytes(value).hex()
         text = value_text(value)
@@ -167,6 +169,8 @@ class CopiedRows:
             return exp.Cast(this=exp.Paren(this=prefixed), to=data_type(kind))
         if category(kind) == "S":
             return text
-        if kind == "numeric":
+        if element_kind(kind) is not None and not self._traits.is_postgresql:
+            text = listed_texts(text)
+        if kind in ("numeric", "numeric[]"):
             return exp.Cast(this=text, to=engine_column_type(self._columns[place], self._traits))
         return exp.Cast(this=text, to=data_type(kind))

@@ -225,6 +225,8 @@ def _require_known(session: SessionState, relations: Iterable[Relation]) -> None
 def _type_name(field: ResultField) -> str:
     if field.type == "numeric" and field.precision is not None:
         return f"numeric({field.precision},{field.scale or 0})"
+    if field.type.endswith("[]"):
+        return COLUMN_TYPES.get(field.type.removesuffix("[]"), "text") + "[]"
     return COLUMN_TYPES.get(field.type, field.type)
 
 
