@@ -310,14 +310,14 @@ _WEIGHTS: Mapping[type[exp.Expr], Weigh] = {
     exp.ArrayConcat: lambda _, weights: sum(weights),
     exp.ArrayAgg: lambda _, weights: _GATHERED * sum(weights),
     exp.GroupConcat: lambda _, weights: _GATHERED * sum(weights),
-    exp.Replace: lambda given, weights: weights[0] * _letters(given[2], weights[2]),
-    exp.RegexpReplace: lambda given, weights: weights[0] * _letters(given[2], weights[2]),
+    exp.Replace: lambda given, weights: weights[0] * _count_letters(given[2], weights[2]),
+    exp.RegexpReplace: lambda given, weights: weights[0] * _count_letters(given[2], weights[2]),
     exp.Translate: lambda _, weights: weights[0],
-    exp.ArrayToString: lambda given, weights: weights[0] * _letters(given[1], weights[1]),
+    exp.ArrayToString: lambda given, weights: weights[0] * _count_letters(given[1], weights[1]),
 }
 
 
-def _letters(node: exp.Expr, weight: float) -> float:
+def _count_letters(node: exp.Expr, weight: float) -> float:
     """Return how many letters a text may have, at least 1."""
     return max(1, len(node.name) if isinstance(node, exp.Literal) else 100 * weight)
 
