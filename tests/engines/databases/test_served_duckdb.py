@@ -385,13 +385,14 @@ def test_reading_one_table_does_not_hinder_writing_another(memory: Place) -> Non
     session.connection.commit()
 
 
-def test_lists_and_structs_are_reported_as_text(memory: Place) -> None:
-    tree = parse_one("SELECT [1, 2] AS l, {'a': 1} AS s, INTERVAL 1 MONTH AS i", dialect="duckdb")
+def test_lists_are_arrays_and_what_clients_have_no_array_of_is_text(memory: Place) -> None:
+    text = "SELECT [1, 2] AS l, [[1]] AS n, {'a': 1} AS s, INTERVAL 1 MONTH AS i"
+    tree = parse_one(text, dialect="duckdb")
     connection: Any = memory.connect().connection
     fields = connection.describe(tree)
-    assert [field.type for field in fields] == ["text", "text", "interval"]
+    assert [field.type for field in fields] == ["int4[]", "text", "text", "interval"]
     row = connection.query(tree).to_pylist()[0]
-    assert (row["l"], row["s"]) == ("[1, 2]", "{'a': 1}")
+    assert (row["l"], row["n"], row["s"]) == ([1, 2], "[[1]]", "{'a': 1}")
 
 
 def test_memory_and_spilling_are_limited() -> None:

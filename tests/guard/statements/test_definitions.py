@@ -503,7 +503,7 @@ def test_what_is_no_sentence_is_a_syntax_error(text: str):
         "CREATE TABLE t (a integer) INHERITS (u)",
         "CREATE TABLE t (LIKE u)",
         "CREATE TABLE t (a integer GENERATED ALWAYS AS IDENTITY)",
-        "CREATE TABLE t (a integer[])",
+        "CREATE TABLE t (a integer[][])",
         "CREATE TABLE t (a char(3))",
         "CREATE TABLE t (a integer UNIQUE DEFERRABLE)",
         "CREATE TABLE t AS SELECT 1 WITH NO DATA",
