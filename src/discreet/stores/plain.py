@@ -52,7 +52,7 @@ class _Compiled:
 def _compile_statement(statement: Any, dialect: Dialect) -> _Compiled:
     made = statement.compile(dialect=dialect)
     names = [column.name for column in getattr(statement, "selected_columns", ())]
-    row = namedtuple("row", names, rename=True) if names else None
+    row = namedtuple("row", names, rename=True) if names else None  # pyright: ignore[reportUntypedNamedTuple]
     return _Compiled(made.string, dict(made.params), made.positiontup, row)
 
 
@@ -80,6 +80,10 @@ class PlainConnection:
     def get_execution_options(self) -> Mapping[str, Any]:
         """Return the options, such as the seal."""
         return self._options
+
+    def close(self) -> None:
+        """Release the last result."""
+        self._cursor.close()
 
     def execute(
         self, statement: Any, parameters: Parameters | list[Parameters] | None = None, /

@@ -65,6 +65,13 @@ class PostgresBackend:
         with raw.pipeline():
             yield
 
+    def begin_appends(self, raw: Any) -> None:
+        """Do nothing: a connection is ready as it is."""
+
+    def begin_lookups(self, raw: Any) -> None:
+        """Make each statement on a connection of the driver a transaction of its own."""
+        raw.autocommit = True
+
     def check(self, connection: Connection) -> None:
         """Do nothing: the server checks its own pages when it reads them."""
 
@@ -86,9 +93,10 @@ class PostgresBackend:
         return raw
 
     def _prepare_connection(self, raw: Any) -> None:
+        raw.autocommit = True  # for these statements
         with raw.cursor() as cursor:
             cursor.execute("SELECT current_setting('synchronous_commit')")
             if cursor.fetchone()[0] in _WEAK:
                 cursor.execute("SET synchronous_commit = on")
             cursor.execute("SET lock_timeout = '30s'")
-        raw.commit()
+        raw.autocommit = False

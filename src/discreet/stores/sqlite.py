@@ -21,6 +21,7 @@ from discreet.writing import require_private
 _WAIT_SECONDS = 30
 _PAUSE_SECONDS = 0.002
 _TRIES = 200
+_AT_ONCE = "PRAGMA busy_timeout=0"
 _WAIT = f"PRAGMA busy_timeout={1000 * _WAIT_SECONDS}"
 _CHECKED_BYTES = 64 << 20  # larger files are checked by `verify`, not whenever they are opened
 
@@ -64,8 +65,21 @@ class SqliteBackend:
     @contextmanager
     def begin_plain(self, raw: Any) -> Generator[None]:
         """Begin a write transaction on a connection of the driver, for the block."""
-        _begin_immediate(raw)
+        try:
+            raw.execute("BEGIN IMMEDIATE")  # nearly always, the writers of this process are alone
+        except sqlite3.OperationalError as error:
+            if not _is_busy(error):
+                raise
+            _begin_immediate(raw)
+            raw.execute(_AT_ONCE)
         yield
+
+    def begin_appends(self, raw: Any) -> None:
+        """Make a connection of the driver ready for `begin_plain`."""
+        raw.execute(_AT_ONCE)
+
+    def begin_lookups(self, raw: Any) -> None:
+        """Do nothing: only BEGIN starts a longer transaction."""
 
     def check(self, connection: Connection) -> None:
         """Refuse a file whose pages contradict each other."""
@@ -196,7 +210,7 @@ def _begin_transaction(connection: Connection) -> None:
 
 def _begin_immediate(raw: Any) -> None:
     # SQLite waits longer and longer between its attempts, so newcomers would overtake waiting ones.
-    raw.execute("PRAGMA busy_timeout=0")
+    raw.execute(_AT_ONCE)
     for _ in range(int(_WAIT_SECONDS / _PAUSE_SECONDS)):
         try:
             raw.execute("BEGIN IMMEDIATE")

@@ -6,7 +6,7 @@ import os
 import threading
 import time
 from collections.abc import Callable, Generator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
@@ -41,6 +41,14 @@ class StoreBackend(Protocol):
 
     def begin_plain(self, raw: Any) -> AbstractContextManager[object]:
         """Begin a write transaction on a connection of the driver, for the block."""
+        ...
+
+    def begin_appends(self, raw: Any) -> None:
+        """Make a connection of the driver ready for `begin_plain`."""
+        ...
+
+    def begin_lookups(self, raw: Any) -> None:
+        """Make each statement on a connection of the driver a transaction of its own."""
         ...
 
     def check(self, connection: Connection) -> None:
@@ -127,6 +135,13 @@ class Store:
         """
         return self._retry_transient(lambda attempt: self._append_once(work, attempt))
 
+    def look_up(self, work: Callable[[StatementConnection], T]) -> T:
+        """Return the result of `work` as `read` does, on connections that are kept for it.
+
+        Each of its statements is a transaction of its own. For what is read with every statement.
+        """
+        return self._retry_transient(lambda _: self._look_up_once(work))
+
     def check(self) -> None:
         """Refuse damage that the database itself can detect."""
         with self.reading() as connection:
@@ -142,6 +157,7 @@ class Store:
         engine = self._own_engine()
         with self._turn:
             self._drop_kept()
+        self._drop_readers()
         engine.dispose()
 
     def _read_once(self, work: Callable[[Connection], T]) -> T:
@@ -159,6 +175,7 @@ class Store:
         with self._turn:
             if self._kept is None:
                 self._kept = engine.raw_connection()
+                self._place.begin_appends(self._kept.dbapi_connection)
             raw: Any = self._kept.dbapi_connection
             try:
                 with self._place.begin_plain(raw):
@@ -173,6 +190,31 @@ class Store:
                 self._drop_kept()
                 raise
         return done
+
+    def _look_up_once(self, work: Callable[[StatementConnection], T]) -> T:
+        engine = self._own_engine()
+        try:
+            kept = self._readers.pop()
+        except IndexError:
+            kept = engine.raw_connection()
+            self._place.begin_lookups(kept.dbapi_connection)
+        try:
+            plain = PlainConnection(kept.dbapi_connection, engine.dialect, {OPTION: self._seal})
+            done = work(plain)
+            plain.close()
+        except engine.dialect.loaded_dbapi.Error as error:
+            kept.invalidate()
+            raise DBAPIError(None, None, error) from None
+        except BaseException:
+            kept.invalidate()
+            raise
+        self._readers.append(kept)
+        return done
+
+    def _drop_readers(self) -> None:
+        while self._readers:
+            with suppress(IndexError):  # another thread took the last one
+                self._readers.pop().invalidate()
 
     def _drop_kept(self) -> None:
         kept, self._kept = self._kept, None
@@ -206,6 +248,7 @@ class Store:
                         raise
                 # Connections to a server that was demoted still respond, but are read-only.
                 self._own_engine().dispose()
+                self._drop_readers()
                 time.sleep(pause)
                 pause = min(2 * pause, _LONGEST_PAUSE)
 
@@ -213,13 +256,14 @@ class Store:
         self._process = os.getpid()
         self._turn = threading.Lock()
         self._kept: PoolProxiedConnection | None = None  # for `append`
+        self._readers: list[PoolProxiedConnection] = []  # for `look_up`, those not in use
         self._engine = self._place.engine()
 
     def _own_engine(self) -> Engine:
         if self._process != os.getpid():
             # Sharing the parent's connection would mix both conversations, and closing it would end
             # the parent's: it is left alone.
-            self._inherited = self._engine, self._kept
+            self._inherited = self._engine, self._kept, self._readers
             self._open()
         return self._engine
 

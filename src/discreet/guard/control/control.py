@@ -17,6 +17,7 @@ from discreet.guard.access.authority import Authority
 from discreet.guard.control import store_state, versions
 from discreet.guard.control.schema import SCHEMA, document
 from discreet.stores import AuthenticatedStore, StoreHead
+from discreet.stores.plain import StatementConnection
 
 T = TypeVar("T")
 
@@ -72,7 +73,7 @@ class ControlStore(AuthenticatedStore):
 
     def authority(self) -> Authority:
         """Return the newest authority; it is read again only when it changed."""
-        return self._store.read(self._newest_authority)
+        return self._store.look_up(self._newest_authority)
 
     def authority_at(self, version: int) -> Authority:
         """Return an earlier authority, to show who could see what."""
@@ -236,7 +237,7 @@ class ControlStore(AuthenticatedStore):
         finally:
             self.writes += is_lasting
 
-    def _newest_authority(self, connection: Connection) -> Authority:
+    def _newest_authority(self, connection: StatementConnection) -> Authority:
         version, cached = versions.newest(connection), self._cached
         if cached is None or cached.version != version:
             self._cached = cached = versions.load_authority(connection, version)

@@ -8,6 +8,7 @@ from typing import Any
 from sqlalchemy import Connection, bindparam, select, update
 
 from discreet.guard.control.schema import SCHEMA, authority, document, head
+from discreet.stores.plain import StatementConnection
 from discreet.stores.seal import read_seal, renew_seal, require_seal, seal_of
 
 _MODULUS = 1 << 256
@@ -100,7 +101,7 @@ def require_document(connection: Connection, place: tuple[str, str], row: Any) -
         raise SCHEMA.tampered(f"a document of kind '{place[0]}' was changed")
 
 
-def require_version(connection: Connection, row: Any) -> None:
+def require_version(connection: StatementConnection, row: Any) -> None:
     """Refuse a version of the authority that does not match its code."""
     seal = seal_of(connection)
     if seal is not None and not seal.fits(row.mac, *_version_parts(row)):

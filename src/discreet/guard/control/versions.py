@@ -14,6 +14,7 @@ from discreet.guard.access.authority import Authority
 from discreet.guard.control import store_state
 from discreet.guard.control.schema import authority as table
 from discreet.guard.control.schema import head
+from discreet.stores.plain import StatementConnection
 
 _NEWEST = select(head.c.version)
 _TAKE = _NEWEST.with_for_update()
@@ -91,7 +92,7 @@ def make_change(
     return change if token is None else replace(change, token=token)
 
 
-def newest(connection: Connection) -> int:
+def newest(connection: StatementConnection) -> int:
     """Return the number of the newest version, 0 when there is none."""
     return _require_version(connection.scalar(_NEWEST))
 
@@ -106,7 +107,7 @@ def take(connection: Connection) -> tuple[int, store_state.ControlState]:
     return version, store_state.take_state(connection, version)
 
 
-def load_authority(connection: Connection, version: int) -> Authority:
+def load_authority(connection: StatementConnection, version: int) -> Authority:
     """Return one version.
 
     Raises:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
 from typing import Any
 
 from sqlalchemy import Connection, bindparam, insert, select, update
@@ -38,9 +39,14 @@ class ChainState:
         """How many entries there are up to here."""
         return self.frontier.size
 
+    @cached_property
+    def peaks(self) -> str:
+        """The peaks of the frontier, as written."""
+        return written_peaks(self.frontier)
+
     def to_plain(self) -> dict[str, Any]:
         """Return plain JSON values."""
-        return {"size": self.size, "hash": self.hash, "peaks": written_peaks(self.frontier)}
+        return {"size": self.size, "hash": self.hash, "peaks": self.peaks}
 
 
 @dataclass(frozen=True)
@@ -54,8 +60,7 @@ class ChainEnds:
     def sealed(self) -> str:
         """The sealed text of a journal."""
         return " ".join(
-            f"{state.size} {state.hash} {written_peaks(state.frontier)}"
-            for state in (self.first, self.last)
+            f"{state.size} {state.hash} {state.peaks}" for state in (self.first, self.last)
         )
 
 
@@ -123,7 +128,7 @@ def append_entries(
         {
             "new_sequence": now.size,
             "new_hash": now.hash,
-            "new_peaks": written_peaks(now.frontier),
+            "new_peaks": now.peaks,
         },
     )
     seal_ends(connection, ChainEnds(there.first, now))
@@ -170,10 +175,17 @@ def read_frontier(size: int, peaks: str) -> Frontier:
     return Frontier(size, tuple(bytes.fromhex(part) for part in parts))
 
 
+@lru_cache(maxsize=16)  # the start of a journal changes only when entries are archived
+def _read_state(digest: str, size: int, peaks: str) -> ChainState:
+    return ChainState(digest, read_frontier(size, peaks))
+
+
 def _read_ends(row: Any) -> ChainEnds:
     try:
-        first = ChainState(row.first_hash, read_frontier(row.first_sequence, row.first_peaks))
-        return ChainEnds(first, ChainState(row.hash, read_frontier(row.sequence, row.peaks)))
+        return ChainEnds(
+            _read_state(row.first_hash, row.first_sequence, row.first_peaks),
+            _read_state(row.hash, row.sequence, row.peaks),
+        )
     except (AttributeError, ValueError):
         raise StoreFailed(
             "The journal has lost its head. Keep it for the investigation, and restore it from a "

@@ -36,7 +36,6 @@ from discreet.sql.limits import StatementBounds
 
 _RETRIED = ("40001", "40P01")
 _ATTEMPTS = 8  # of a statement after serialization failures
-DECISION_TTL = 0.001  # seconds within which a change of rights may go unnoticed
 
 
 class GatewaySession:
@@ -69,7 +68,6 @@ class GatewaySession:
             values=limits.statement_values,
         )
         self._parse_seconds = 0.0  # spent on parsing the statement, or waiting for it
-        self._latest: PreparedStatement | None = None
         try:
             self._apply_startup(parameters)
         except BaseException:
@@ -133,8 +131,7 @@ class GatewaySession:
         ):
             self.state.refresh()
             self.state.require_runnable(statement)
-            self._latest = prepare_statement(self.state, statement, declared, draft)
-            return self._latest
+            return prepare_statement(self.state, statement, declared, draft)
 
     @contextmanager
     def _limit_parsing(self, text: str) -> Generator[None]:
@@ -186,7 +183,7 @@ class GatewaySession:
         try:
             text = prepared.statement.text
             with self._audit.record_failures(state, text, draft, values=values):
-                self._refresh_if_stale(prepared)
+                state.refresh()
                 state.require_runnable(prepared.statement)
                 state.keys.refresh()
                 outcome = self._run(prepared, values, draft)
@@ -205,14 +202,6 @@ class GatewaySession:
             if state.transaction.is_idle:
                 state.end_transaction()
             raise
-
-    def _refresh_if_stale(self, prepared: PreparedStatement) -> None:
-        """Renew rights, unless the statement was just decided and runs for the first time."""
-        age = time.monotonic() - self.state.refreshed
-        is_decided = self._latest is prepared and age < DECISION_TTL
-        self._latest = None
-        if not is_decided:
-            self.state.refresh()
 
     def _run(
         self, prepared: PreparedStatement, values: Sequence[object], draft: AuditDraft

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import secrets
-import time
 from collections.abc import Callable, Generator, Iterable, Mapping
 from contextlib import AbstractContextManager, contextmanager
 
@@ -124,8 +123,8 @@ class SessionState:
         self.interrupt = StatementInterrupt(self.transaction.connection, self.ciphers)
         self.definitions: list[str] = []  # of this transaction, without passwords
         self.incoming: CopiedRows | None = None  # of the COPY that is being run
-        self.refreshed = 0.0  # when rights were last renewed, by time.monotonic()
         self._subject: Subject | None = None
+        self._reported: tuple[tuple[object, ...], Mapping[str, str]] = ((), {})
 
     @property
     def login(self) -> str:
@@ -144,14 +143,15 @@ class SessionState:
 
     @property
     def reported(self) -> Mapping[str, str]:
-        """Settings that are reported to clients."""
-        values = {name: self.variables.get(name) for name in REPORTED}
-        role = self.authority.roles.get(self.role)
-        return {
-            **values,
-            "is_superuser": "on" if role is not None and role.superuser else "off",
-            "session_authorization": self.user,
-        }
+        """Settings that are reported to clients: the same object until one of them changes."""
+        basis = self.variables.all(), self.authority, self.role, self.user
+        known, found = self._reported
+        if not all(one is other for one, other in zip(known, basis, strict=False)) or not found:
+            values = {name: self.variables.get(name) for name in REPORTED}
+            is_superuser = "on" if self._is_superuser(self.role) else "off"
+            who = {"is_superuser": is_superuser, "session_authorization": self.user}
+            self._reported = basis, (found := {**values, **who})
+        return found
 
     @property
     def statement_seconds(self) -> float:
@@ -218,7 +218,6 @@ class SessionState:
     def refresh(self) -> None:
         """Renew rights, role and settings."""
         self._subject = None
-        self.refreshed = time.monotonic()
         self.transaction.refresh()
 
     def require_runnable(self, statement: Statement) -> None:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal, InvalidOperation
-from functools import cache
+from functools import cache, lru_cache
 from zoneinfo import available_timezones
 
 from discreet.answer.cut_rows import CUT_SHARE
@@ -94,6 +94,8 @@ class SessionVariables:
     defaults: Mapping[str, str] = field(default_factory=dict[str, str])
     _values: dict[str, str] = field(default_factory=dict[str, str])
     _local: dict[str, str] = field(default_factory=dict[str, str])
+    _known: dict[str, str] = field(default_factory=dict[str, str])  # until one is changed
+    _all: Mapping[str, str] | None = None  # likewise
 
     def get(self, name: str) -> str:
         """Return the value of a setting.
@@ -101,6 +103,14 @@ class SessionVariables:
         Raises:
             StatementFailed: 42704, there is no such setting.
         """
+        known = self._known.get(name)
+        if known is None:
+            known = self._find_value(name)
+            if name in DEFAULTS:  # of other names, a client may make up any number
+                self._known[name] = known
+        return known
+
+    def _find_value(self, name: str) -> str:
         spelled = _canonical_name(name)
         if spelled in _OF_TRANSACTION and spelled not in self._local:
             spelled = f"default_{spelled}"
@@ -108,6 +118,9 @@ class SessionVariables:
             if spelled in place:
                 return place[spelled]
         return ""
+
+    def _forget_known(self) -> None:
+        self._known, self._all = {}, None
 
     def set(self, name: str, value: str | None, *, local: bool = False) -> None:
         """Set a setting; None is its default."""
@@ -117,6 +130,7 @@ class SessionVariables:
         is_transaction = spelled in _OF_TRANSACTION
         if is_transaction and value is None:
             raise StatementFailed("0A000", f'parameter "{spelled}" cannot be reset')
+        self._forget_known()
         place = self._local if local or is_transaction else self._values
         if value is None:
             self._local.pop(spelled, None)
@@ -129,6 +143,7 @@ class SessionVariables:
 
     def reset(self) -> None:
         """Reset all settings, except those of the transaction."""
+        self._forget_known()
         self._values.clear()
         self._local = {name: self._local[name] for name in _OF_TRANSACTION & self._local.keys()}
 
@@ -138,11 +153,13 @@ class SessionVariables:
 
     def restore(self, remembered: tuple[dict[str, str], dict[str, str]]) -> None:
         """Restore all settings."""
+        self._forget_known()
         self._values, self._local = dict(remembered[0]), dict(remembered[1])
 
     def begin(self, *, read_only: bool | None) -> None:
         """Set whether a transaction is read-only; None is the session's default."""
         value = self.get(READ_ONLY) if read_only is None else "on" if read_only else "off"
+        self._forget_known()
         self._local[READ_ONLY] = value
 
     def require_writes(self, what: str) -> None:
@@ -152,15 +169,19 @@ class SessionVariables:
 
     def end_transaction(self) -> None:
         """Reset what was set for the transaction only."""
-        self._local.clear()
+        if self._local:
+            self._forget_known()
+            self._local.clear()
 
     def shown(self) -> list[tuple[str, str, str]]:
         """Return the rows of SHOW ALL; the settings are described in the documentation."""
         return [(name, self.get(name), "") for name in sorted(DEFAULTS, key=str.lower)]
 
-    def all(self) -> dict[str, str]:
-        """Return every setting by its name in lower case."""
-        return {name.lower(): self.get(name) for name in DEFAULTS}
+    def all(self) -> Mapping[str, str]:
+        """Return every setting by its name in lower case: the same object until one is changed."""
+        if self._all is None:
+            self._all = {name.lower(): self.get(name) for name in DEFAULTS}
+        return self._all
 
     @property
     def timeout(self) -> float | None:
@@ -240,6 +261,7 @@ def _check_proper_share(name: str, value: str) -> str:
     return value
 
 
+@lru_cache(maxsize=64)
 def _parse_milliseconds(text: str) -> int | None:
     found = _DURATION.fullmatch(text.strip().lower())
     if found is None:

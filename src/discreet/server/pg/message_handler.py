@@ -52,6 +52,7 @@ class MessageHandler:
         self._statements: dict[str, PreparedStatement | None] = {}
         self._portals: dict[str, Portal] = {}
         self._reported: dict[str, str] = {}
+        self._seen: Mapping[str, str] = {}  # the session's settings when they were last reported
         self._is_skipping = False
         self._in_block = False
         self._copy: IncomingCopy | None = None  # what CopyData belongs to
@@ -80,7 +81,9 @@ class MessageHandler:
         transaction = self.session.transaction_status
         if transaction == "I":
             self._portals.clear()
-        changes = b"".join(self._changed_settings(self.session.reported))
+        settings, changes = self.session.reported, b""
+        if settings is not self._seen:
+            changes, self._seen = b"".join(self._changed_settings(settings)), settings
         return changes + messages.ready(transaction)
 
     def _changed_settings(self, settings: Mapping[str, str]) -> Iterator[bytes]:
