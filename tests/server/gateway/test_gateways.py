@@ -24,7 +24,7 @@ def gateways(postgres_16_url: str, open_server, tmp_path):
     with psycopg.connect(postgres_16_url, autocommit=True) as connection:
         connection.execute(f"CREATE DATABASE {name}")
     url = postgres_16_url.replace("/postgres?", f"/{name}?")
-    stores = {store: url for store in ("database", "control", "ledger", "journal")}
+    stores = dict.fromkeys(("database", "control", "ledger", "journal"), url)
     first = open_server(data=tmp_path / "first", **stores)
     return first, open_server(data=tmp_path / "second", **stores)
 
