@@ -106,6 +106,21 @@ SCRIPTS = {
         SET CONSTRAINTS ALL DEFERRED; INSERT INTO c VALUES (9, NULL); SELECT a, b FROM c ORDER BY a;
         CREATE TABLE x (a integer REFERENCES p NOT DEFERRABLE INITIALLY DEFERRED)
     """,
+    "indexes": """
+        CREATE TABLE t (id integer PRIMARY KEY, a integer, b text); INSERT INTO t VALUES (1, 1, 'x'), (2, 1, 'y');
+        CREATE INDEX ON t (a); CREATE INDEX ON t (a, lower(b)); CREATE INDEX named ON t USING hash (b);
+        CREATE INDEX named ON t (a); CREATE INDEX IF NOT EXISTS named ON t (a); CREATE UNIQUE INDEX one ON t (a);
+        CREATE UNIQUE INDEX two ON t (a, b); INSERT INTO t VALUES (3, 1, 'y'); CREATE INDEX ON t (nothing);
+        CREATE INDEX part ON t (b DESC NULLS LAST) WHERE a > 1; CREATE INDEX bad ON t (b) WHERE nothing > 1;
+        INSERT INTO t VALUES (3, 1, 'y') ON CONFLICT (a, b) DO NOTHING;
+        SELECT indexname, indexdef FROM pg_indexes WHERE tablename = 't' AND indexname NOT IN ('part', 't_a_lower_idx');
+        SELECT conname FROM pg_constraint WHERE conrelid = 't'::regclass;
+        CREATE TABLE u (a integer, b text, FOREIGN KEY (a, b) REFERENCES t (a, b)); DROP INDEX two; DROP TABLE u;
+        DROP INDEX t_pkey; DROP INDEX t; DROP INDEX nothing; DROP INDEX IF EXISTS nothing; ALTER INDEX two RENAME TO three;
+        ALTER INDEX two RENAME TO three; DROP INDEX three; INSERT INTO t VALUES (3, 1, 'y'); DROP INDEX named, part;
+        SET ROLE {role}; CREATE INDEX ON t (a); DROP INDEX t_a_idx; RESET ROLE;
+        ALTER TABLE t DROP a; SELECT indexname FROM pg_indexes WHERE tablename = 't'
+    """,
 }
 
 

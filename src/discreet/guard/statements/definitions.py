@@ -6,7 +6,16 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from discreet.errors import StatementFailed
-from discreet.guard.statements import attached, changes, grants, labels, roles, tables, views
+from discreet.guard.statements import (
+    attached,
+    changes,
+    grants,
+    indexes,
+    labels,
+    roles,
+    tables,
+    views,
+)
 from discreet.guard.statements.cursor import StatementCursor, words_of
 from discreet.guard.statements.rights import AlterRole, CreateRole
 from discreet.guard.statements.statement import Statement
@@ -27,7 +36,6 @@ _ELSEWHERE: dict[str, str] = {
     "foreign": "Register the source with the server.",
     "function": "Write the expression in a view, or CREATE TRIGGER … RAISE.",
     "global": "Tables are kept; there are no temporary ones.",
-    "index": "A PRIMARY KEY or UNIQUE constraint has one.",
     "language": "There are none.",
     "local": "Tables are kept; there are no temporary ones.",
     "materialized": "Write CREATE TABLE … AS.",
@@ -133,11 +141,16 @@ def _one_of(
 
 def _refuse_unknown(cursor: StatementCursor, verb: str) -> None:
     word = cursor.word
-    kind = "index" if cursor.at("unique", "index") else word.text
+    kind = word.text
     if word.kind == "word" and kind in _ELSEWHERE:
         raise StatementFailed(
             "0A000", f"{verb} {kind.upper()} is not supported", hint=_ELSEWHERE[kind]
         )
+
+
+def _create_unique(cursor: StatementCursor) -> Statement:
+    cursor.need("index")
+    return indexes.parse_create_index(cursor, unique=True)
 
 
 _CREATES: dict[str, Callable[[StatementCursor], Statement]] = {
@@ -147,6 +160,8 @@ _CREATES: dict[str, Callable[[StatementCursor], Statement]] = {
     "exclusion": roles.parse_create_exclusion,
     "schema": changes.parse_create_schema,
     "table": tables.parse_create_table,
+    "index": lambda cursor: indexes.parse_create_index(cursor, unique=False),
+    "unique": _create_unique,
     "policy": attached.parse_create_policy,
     "mask": attached.parse_create_mask,
     "control": attached.parse_create_control,
@@ -159,6 +174,7 @@ _ALTERS: dict[str, Callable[[StatementCursor], Statement]] = {
     "group": lambda cursor: roles.parse_alter_role(cursor, "group"),
     "schema": changes.parse_alter_schema,
     "table": changes.parse_alter_table,
+    "index": indexes.parse_alter_index,
     "view": changes.parse_alter_view,
 }
 
@@ -170,6 +186,7 @@ _DROPS: dict[str, Callable[[StatementCursor], Statement]] = {
     "schema": changes.parse_drop_schema,
     "table": lambda cursor: changes.parse_drop_relations(cursor, "table"),
     "view": lambda cursor: changes.parse_drop_relations(cursor, "view"),
+    "index": indexes.parse_drop_index,
     "policy": lambda cursor: attached.parse_drop_attached(cursor, "policy"),
     "mask": lambda cursor: attached.parse_drop_attached(cursor, "mask"),
     "control": lambda cursor: attached.parse_drop_attached(cursor, "control"),

@@ -13,6 +13,7 @@ from discreet.guard.access.authority import (
     InferenceControl,
     RelationColumn,
     RowPolicy,
+    TableIndex,
     Trigger,
 )
 from discreet.guard.statements.statement import Statement, Written
@@ -156,6 +157,32 @@ class AlterTable(Statement):
     relation: Written
     actions: tuple[TableAction, ...]
     kind: Literal["table", "view"] = "table"
+    if_exists: bool = False
+
+
+@dataclass(frozen=True)
+class CreateIndex(Statement):
+    """CREATE [UNIQUE] INDEX [name] ON table …; without a name the index gets PostgreSQL's."""
+
+    relation: Written
+    index: TableIndex
+    if_not_exists: bool = False
+
+
+@dataclass(frozen=True)
+class DropIndex(Statement):
+    """DROP INDEX names."""
+
+    names: tuple[Written, ...]
+    if_exists: bool = False
+
+
+@dataclass(frozen=True)
+class RenameIndex(Statement):
+    """ALTER INDEX name RENAME TO name."""
+
+    name: Written
+    new: str
     if_exists: bool = False
 
 

@@ -6,27 +6,42 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from discreet.guard.access.authority import CheckConstraint, ForeignKey, Name, Relation
-from discreet.guard.access.constraint_names import named_constraints, unused_name
+from discreet.guard.access.authority import (
+    CheckConstraint,
+    ForeignKey,
+    Name,
+    Relation,
+    TableIndex,
+)
+from discreet.guard.access.constraint_names import columns_named, named_constraints, unused_name
 from discreet.server.catalog.standard import reserved_words
 
 
 @dataclass(frozen=True)
 class Constraint:
-    """A primary key (p), a unique key (u), a foreign key (f) or a check (c) of a relation."""
+    """A primary key (p), a unique key (u), a foreign key (f) or a check (c) of a relation.
 
-    kind: Literal["p", "u", "f", "c"]
+    An index that is no constraint (i) is listed with them; its `columns` are "" for expressions.
+    """
+
+    kind: Literal["p", "u", "f", "c", "i"]
     name: str
     columns: tuple[str, ...]
     target: Name | None = None
     target_columns: tuple[str, ...] = ()
     condition: str | None = None
     key: ForeignKey | None = None
+    index: TableIndex | None = None
+
+    @property
+    def is_unique(self) -> bool:
+        """Whether no two rows agree in its columns."""
+        return self.kind in ("p", "u") or (self.index is not None and self.index.unique)
 
     @property
     def is_index(self) -> bool:
         """Whether PostgreSQL would have an index of the same name for it."""
-        return self.kind in ("p", "u")
+        return self.kind in ("p", "u", "i")
 
     def definition(self, *, qualified: bool, pretty: bool = False) -> str:
         """Return its definition in PostgreSQL's form, with the target's schema where it is needed.
@@ -49,6 +64,8 @@ class Constraint:
                 keys = _list(self.target_columns)
                 text = f"FOREIGN KEY ({_list(self.columns)}) REFERENCES {target}({keys})"
                 return text + _format_actions(self.key)
+            case "i":
+                return ""
             case "c":
                 return f"CHECK ({self.condition})" if pretty else f"CHECK (({self.condition}))"
 
@@ -101,6 +118,13 @@ def constraints_of(relation: Relation, known: Mapping[Name, set[str]]) -> tuple[
         condition = one.item.condition if isinstance(one.item, CheckConstraint) else None
         to = (target.target, _target_columns(target)) if target else (None, ())
         found.append(Constraint(one.kind, name, one.columns, *to, condition, target))
+    for index in relation.indexes:
+        texts = (*index.keys, *index.included, *filter(None, (index.condition,)))
+        named = [columns_named(text, relation) or () for text in texts]
+        if {name for names in named for name in names} <= known.get(relation.key, set()):
+            columns = {column.name for column in relation.columns}
+            keys = tuple(key if key in columns else "" for key in index.keys)
+            found.append(Constraint("i", index.name, keys, index=index))
     return tuple(found)
 
 

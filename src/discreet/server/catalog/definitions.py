@@ -19,9 +19,18 @@ def full_name(seen: VisibleRelation) -> str:
 
 def index_definition(seen: VisibleRelation, constraint: Constraint) -> str:
     """Return the statement that would create the index of a key."""
-    columns = ", ".join(map(quote_identifier, constraint.columns))
-    name = quote_identifier(constraint.name)
-    return f"CREATE UNIQUE INDEX {name} ON {full_name(seen)} USING btree ({columns})"
+    index = constraint.index
+    texts = index.keys if index else constraint.columns
+    columns = ", ".join(
+        quote_identifier(key) if name else f"({key})"
+        for key, name in zip(texts, constraint.columns, strict=True)
+    )
+    name, unique = quote_identifier(constraint.name), "UNIQUE " if constraint.is_unique else ""
+    method = index.method if index else "btree"
+    text = f"CREATE {unique}INDEX {name} ON {full_name(seen)} USING {method} ({columns})"
+    if index and index.included:
+        text += f" INCLUDE ({', '.join(map(quote_identifier, index.included))})"
+    return text + (f" WHERE ({index.condition})" if index and index.condition else "")
 
 
 def trigger_definition(seen: VisibleRelation, trigger: Trigger) -> str:

@@ -88,7 +88,12 @@ def _define_index_column(snapshot: CatalogSnapshot) -> Implementation:
         if number == 0:
             return index_definition(seen, constraint)
         inside = 1 <= number <= len(constraint.columns)
-        return quote_identifier(constraint.columns[number - 1]) if inside else ""
+        if not inside:
+            return ""
+        name = constraint.columns[number - 1]
+        if not name and constraint.index is not None:
+            return constraint.index.keys[number - 1]
+        return quote_identifier(name)
 
     return define
 

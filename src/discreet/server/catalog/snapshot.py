@@ -102,6 +102,7 @@ class CatalogSnapshot:
             self.constraint(seen, constraint): (seen, constraint)
             for seen in self.visible.relations.values()
             for constraint in seen.constraints
+            if constraint.kind != "i"
         }
 
     @cached_property

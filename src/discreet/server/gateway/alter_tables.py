@@ -16,7 +16,7 @@ from discreet.engines.render import (
 from discreet.errors import StatementFailed
 from discreet.guard.access.apply import apply
 from discreet.guard.access.authority import Authority, Name, Relation
-from discreet.guard.access.names import look_up_relation
+from discreet.guard.access.names import find_relation, look_up_relation
 from discreet.guard.integrity.changes import new
 from discreet.guard.integrity.create import (
     build_create_table,
@@ -57,6 +57,47 @@ def run_alter_table(session: SessionState, statement: AlterTable, note: AuditDra
     session.definitions.append(redact_statement(statement.text))
     notices = tuple(Notice(one.severity, one.message, one.sqlstate) for one in applied.notices)
     return Outcome(f"ALTER {statement.kind.upper()}", notices=notices)
+
+
+def run_index(
+    session: SessionState, statement: objects.CreateIndex | objects.DropIndex, note: AuditDraft
+) -> Outcome:
+    """Create or drop indexes: a table that gets or loses a unique one is written anew."""
+    before = session.authority
+    applied = apply(before, statement, session.subject, revoke_scope=session.settings.revoke_scope)
+    after = applied.authority
+    if isinstance(statement, objects.CreateIndex):
+        _check_index(session, statement)
+    for key, old in before.relations.items():
+        made = after.relations[key]
+        if made.uniques != old.uniques:
+            _require_checked(session, old)
+            if old.multilevel:
+                raise StatementFailed("0A000", f'"{old.name}" has labels: its keys cannot change')
+            made = replace(made, physical=engine_effects.new_physical_name(session, made))
+            after = replace(after, relations={**after.relations, key: made})
+            _rebuild_plain(session, old, made, set(), {}, after)
+            note.add_write(key, ())
+    session.transaction.change(after)
+    session.definitions.append(redact_statement(statement.text))
+    notices = tuple(Notice(one.severity, one.message, one.sqlstate) for one in applied.notices)
+    verb = "CREATE" if isinstance(statement, objects.CreateIndex) else "DROP"
+    return Outcome(f"{verb} INDEX", notices=notices)
+
+
+def _check_index(session: SessionState, statement: objects.CreateIndex) -> None:
+    """Refuse an index on what its table does not have."""
+    relation = find_relation(session.authority, session.role, statement.relation)
+    index = statement.index
+    for name in (*index.keys, *index.included):
+        compile_row_value(
+            build.column(name).sql(dialect="postgres") if relation.column(name) else name,
+            relation,
+            session.traits,
+            place="index expression",
+        )
+    if index.condition is not None:
+        compile_row_value(index.condition, relation, session.traits, place="index predicate")
 
 
 def _find_changed(

@@ -52,6 +52,9 @@ _TAGS: Mapping[type[Statement], str] = {
     objects.DropSchema: "DROP SCHEMA",
     objects.CreateTable: "CREATE TABLE",
     objects.CreateView: "CREATE VIEW",
+    objects.CreateIndex: "CREATE INDEX",
+    objects.DropIndex: "DROP INDEX",
+    objects.RenameIndex: "ALTER INDEX",
     objects.AlterOwner: "ALTER TABLE",
     objects.AlterRowSecurity: "ALTER TABLE",
     objects.CreatePolicy: "CREATE POLICY",
@@ -74,6 +77,8 @@ def run_definition(session: SessionState, statement: Statement, note: AuditDraft
             return column_encryption.run_encrypt_column(session, statement, note)
         case objects.AlterTable():
             return alter_tables.run_alter_table(session, statement, note)
+        case objects.CreateIndex() | objects.DropIndex():
+            return alter_tables.run_index(session, statement, note)
         case objects.CreateView() if statement.anonymized:
             return anonymized_views.create_anonymized_view(session, statement, note)
         case _:

@@ -68,21 +68,29 @@ def pg_index(snapshot: CatalogSnapshot) -> Iterator[Row]:
     for oid, (seen, constraint) in snapshot.indexes.items():
         count = len(constraint.columns)
         kinds = [
-            parse_modified_type(seen.columns[seen.number(column) - 1].type).oid
+            parse_modified_type(seen.columns[seen.number(column) - 1].type).oid if column else 25
             for column in constraint.columns
+        ]
+        index = constraint.index
+        expressions = [
+            key
+            for key, name in zip(index.keys if index else (), constraint.columns, strict=False)
+            if not name
         ]
         yield {
             "indexrelid": oid,
             "indrelid": snapshot.relation(seen.key),
             "indnatts": count,
             "indnkeyatts": count,
-            "indisunique": True,
+            "indisunique": constraint.is_unique,
             "indisprimary": constraint.kind == "p",
             "indimmediate": True,
             "indisvalid": True,
             "indisready": True,
             "indislive": True,
-            "indkey": [seen.number(column) for column in constraint.columns],
+            "indkey": [seen.number(column) if column else 0 for column in constraint.columns],
+            "indexprs": ", ".join(expressions) or None,
+            "indpred": index.condition if index else None,
             "indcollation": [BY_OID[each].collation for each in kinds],
             "indclass": [_operator_class(each) for each in kinds],
             "indoption": [0] * count,

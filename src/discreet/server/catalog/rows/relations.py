@@ -97,9 +97,8 @@ def pg_attribute(snapshot: CatalogSnapshot) -> Iterator[Row]:
             }
     for oid, (seen, constraint) in snapshot.indexes.items():
         for number, name in enumerate(constraint.columns, start=1):
-            yield _attribute_row(
-                oid, number, name, parse_modified_type(_visible_column(seen, name).type)
-            )
+            kind = _visible_column(seen, name).type if name else "text"
+            yield _attribute_row(oid, number, name or "expr", parse_modified_type(kind))
 
 
 def _visible_column(seen: VisibleRelation, name: str) -> RelationColumn:
