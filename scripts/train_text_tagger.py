@@ -41,7 +41,7 @@ from discreet.measure.text.person_names import FAMILY_NAMES, GIVEN_NAMES
 from discreet.measure.text.spans import resolve_spans
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
 HERE = Path(__file__).parent
 WEIGHTS = HERE.parent / "src" / "discreet" / "data" / "text" / "tagger.xz"
@@ -75,8 +75,8 @@ def read_names(sources: Path) -> dict[str, dict[str, list[str]]]:
     return names
 
 
-def fill_templates(sources: Path) -> Iterator[Example]:
-    """Yield texts made of the templates, one to three templates each."""
+def fill_templates(sources: Path) -> Iterator[tuple[str, Example]]:
+    """Yield texts made of the templates, each with its template."""
     names = read_names(sources)
     for language in LANGUAGES:
         filler = Filler(language, names)
@@ -84,7 +84,7 @@ def fill_templates(sources: Path) -> Iterator[Example]:
         for template in templates:
             for _ in range(FILLED):
                 example = filler.fill(template)
-                yield vary_case(example, filler.chance)
+                yield template, vary_case(example, filler.chance)
 
 
 def vary_case(example: Example, chance: random.Random) -> Example:
@@ -351,18 +351,15 @@ def fit(matrix: csr_matrix, classes: np.ndarray) -> np.ndarray:
     return model.coef_.T
 
 
-def write_weights(weights: np.ndarray) -> None:
-    """Write the weights, one byte each."""
+def round_weights(weights: np.ndarray) -> np.ndarray:
+    """Return the weights as they are stored, one byte each."""
     small = np.abs(weights) < SMALLEST
-    whole = np.clip(np.rint(np.where(small, 0, weights) * tagger.SCALE), -127, 127).astype(np.int8)
-    WEIGHTS.write_bytes(lzma.compress(whole.tobytes(), preset=9 | lzma.PRESET_EXTREME))
+    return np.clip(np.rint(np.where(small, 0, weights) * tagger.SCALE), -127, 127).astype(np.int8)
 
 
-def main() -> None:
-    """Read, fit and write."""
-    sources = Path(sys.argv[1])
+def fit_weights(examples: Sequence[Example]) -> np.ndarray:
+    """Return the weights, as they are stored, of the model fitted to examples."""
     chance = random.Random("shares")
-    examples = [*fill_templates(sources), *read_corpora(sources)]
     first = [e for e in examples if chance.random() < SHARES.get(e.source, 1)]
     second = [
         e for e in first if e.source in TWICE and (e.source == "templates" or len(e.text) % 2)
@@ -373,7 +370,15 @@ def main() -> None:
         np.concatenate([part[1] for part in parts]),
     )
     print(matrix.shape, np.bincount(classes))
-    write_weights(fit(matrix, classes))
+    return round_weights(fit(matrix, classes))
+
+
+def main() -> None:
+    """Read, fit and write."""
+    sources = Path(sys.argv[1])
+    filled = [example for _, example in fill_templates(sources)]
+    whole = fit_weights([*filled, *read_corpora(sources)])
+    WEIGHTS.write_bytes(lzma.compress(whole.tobytes(), preset=9 | lzma.PRESET_EXTREME))
     print(WEIGHTS.stat().st_size)
 
 

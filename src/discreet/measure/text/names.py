@@ -273,6 +273,19 @@ def is_announced(text: str, start: int) -> bool:
     return _BEFORE.search(text, max(0, start - 44), start) is not None
 
 
+_WITH = re.compile(r"(?<!\w)[Mm]it \Z")
+_SPOKEN = re.compile(
+    r" (?:(?:tele(?:f|ph)onisch|persönlich|gestern|heute) )?(?:besprochen|abgesprochen|gesprochen|abgestimmt|geredet|telefoniert|vereinbart)\b"
+)
+
+
+def is_spoken_to(text: str, start: int, end: int) -> bool:
+    """Return whether something was discussed with what stands there: in German no article announces a person's name."""
+    return _SPOKEN.match(text, end) is not None and bool(
+        _WITH.search(text, max(0, start - 5), start)
+    )
+
+
 def find_names(text: str, own: Collection[str], language: str) -> Iterator[TextSpan]:
     """Return names of people; `own` are the words of the table's name columns, folded."""
     last_end = -1

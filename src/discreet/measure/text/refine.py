@@ -15,11 +15,12 @@ from discreet.measure.text.spans import TextSpan
 
 _FOUND = (("", ""), ("A", "NAME"), ("B", "PLACE"), ("R", "ID"))
 # Logarithms of odds against `other` from which a word is taken for a name, a place, a number; and below which a finding is dropped.
-TAKEN = np.array([np.inf, -0.5, 0.0, 1.5])
-EVERYDAY = 1.5  # so much more for everyday words
+# Those for names are chosen by `scripts/choose_text_thresholds.py`, on texts that the model was not fitted to.
+TAKEN = np.array([np.inf, -2.0, 0.0, 1.5])
+EVERYDAY = 3.0  # so much more for everyday words
 ANNOUNCED = 4.0
 DIGITS = 1.5  # and for numbers without a letter
-DROPPED = {"A": -1.7, "B": -2.5}
+DROPPED = {"A": -2.0, "B": -2.5}
 PLATE_TAKEN, PLATE_ALONE = (
     0.0,
     4.0,
@@ -58,8 +59,11 @@ def refine_spans(
 
 
 def _find_discount(text: str, span: TextSpan) -> float:
-    """Return how much less is asked of a finding: of names after a title, a relative, a role or a verb."""
-    return ANNOUNCED if span.kind == "A" and names.is_announced(text, span.start) else 0.0
+    """Return how much less is asked of a finding: of names that the words before them, or around them, announce."""
+    is_announced = span.kind == "A" and (
+        names.is_announced(text, span.start) or names.is_spoken_to(text, span.start, span.end)
+    )
+    return ANNOUNCED if is_announced else 0.0
 
 
 def _is_likely(
