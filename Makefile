@@ -8,7 +8,7 @@ unexport PYTHONDONTWRITEBYTECODE
 # Two cores are what CI has; one Spark and one PostgreSQL are shared per worker.
 WORKERS ?= 2
 
-.PHONY: help setup demo test soak check format bench figures versions reference lock release clean
+.PHONY: help setup demo test soak check format bench figures versions docs pictures reference lock release clean
 
 help: ## show this list
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1\t/'
@@ -68,16 +68,24 @@ figures: setup ## measure the figures of the documentation anew, and render them
 versions: setup ## test with the lowest and the highest version of every library (minutes, 5 GB)
 	$(BIN)/python -m bench.figures versions
 
+docs: setup ## the documentation as a site, which `discreet serve` shows at /docs
+	rm -rf src/discreet/data/site
+	$(BIN)/sphinx-build -q -W --keep-going -d build/doctrees -c scripts/site docs src/discreet/data/site
+	@echo "src/discreet/data/site/index.html"
+
+pictures: setup ## make the pictures of the documentation anew, from the demo
+	$(BIN)/python scripts/pictures.py
+
 reference: setup ## write docs/reference/python.md and settings.md from the code
 	$(BIN)/python scripts/reference.py
 	$(BIN)/python scripts/settings_reference.py
 
 lock: setup ## renew requirements.lock from pyproject.toml
 	$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-header --no-annotate --all-extras \
-	  --group test --group check --group build --python-version 3.11 pyproject.toml -o requirements.lock
+	  --group test --group check --group docs --group build --python-version 3.11 pyproject.toml -o requirements.lock
 	awk '/^uv==/{p=1;print;next} /^[^ ]/{p=0} p' requirements.lock > requirements-uv.lock
 
-release: setup ## VERSION=1.2.3: changelog, wheel, its checks, commit and tag
+release: setup docs ## VERSION=1.2.3: changelog, wheel, its checks, commit and tag
 	$(if $(VERSION),,$(error write make release VERSION=1.2.3))
 	$(BIN)/python scripts/release.py $(VERSION)
 

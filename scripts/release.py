@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).resolve().parents[1]
 TOOLS = Path(sys.executable).parent
+# What a wheel holds besides the files that git knows: its metadata, and what `make docs` made.
+OTHER_FILES = re.compile(r"\.dist-info/|^discreet/data/site/")
 VERSION = re.compile(r"\d+\.\d+\.\d+((a|b|rc)\d+)?")
 
 
@@ -129,9 +131,9 @@ def read_metadata(wheel: Path) -> Message:
 
 
 def check_files(wheel: Path, root: Path) -> None:
-    """Refuse a wheel that holds other files than the repository has in `src/discreet`."""
+    """Refuse a wheel that holds other files than the repository has in `src/discreet`, and the site."""
     with zipfile.ZipFile(wheel) as archive:
-        packed = {name for name in archive.namelist() if ".dist-info/" not in name}
+        packed = {name for name in archive.namelist() if not OTHER_FILES.search(name)}
     listed = run("git", "ls-files", "-z", "src/discreet", cwd=root).split("\0")
     expected = {name.removeprefix("src/") for name in listed if name}
     if packed != expected:

@@ -94,15 +94,15 @@ class Browser:
         self._last = 0
         self._tabs: dict[str, Tab] = {}
 
-    def open(self, page: Path) -> Tab:
-        """Return a file's page once it has loaded."""
+    def open(self, page: Path | str) -> Tab:
+        """Return the page of a file or an address once it has loaded."""
         target = self._send("Target.createTarget", url="about:blank")["targetId"]
         session = self._send("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
         tab = Tab(lambda method, **parts: self._send(method, session=session, **parts))
         self._tabs[session] = tab
         for domain in ("Page", "Network", "Log", "Runtime", "Accessibility"):
             tab.send(f"{domain}.enable")
-        tab.send("Page.navigate", url=page.as_uri())
+        tab.send("Page.navigate", url=page if isinstance(page, str) else page.as_uri())
         while not tab.happened("Page.loadEventFired"):
             self._receive()
         return tab

@@ -14,6 +14,7 @@ from discreet.errors import DiscreetError, StatementFailed
 from discreet.guard.identity.rule_authenticator import RuleAuthenticator
 from discreet.server.http import bodies, routes
 from discreet.server.http.authentication import AppState
+from discreet.server.http.documentation import add_documentation
 from discreet.server.http.rate_limits import RateLimiter
 from discreet.server.http.timeouts import MOST_BODY_BYTES, BodyLimiter
 from discreet.server.pg.failures import as_statement_failed
@@ -50,6 +51,7 @@ def make_app(server: Server, authenticator: RuleAuthenticator, *, is_encrypted: 
         server, authenticator, is_encrypted, RateLimiter(rate), RateLimiter(rate)
     )
     app.include_router(routes.router)
+    add_documentation(app)
     app.middleware("http")(_limit_body)
     app.add_middleware(BodyLimiter, fault=_message_response)
     app.exception_handler(DiscreetError)(_handle_known_error)
