@@ -61,7 +61,7 @@ class Gateway:
         self._process = subprocess.Popen(
             [
                 *(Path(sys.executable).with_name("discreet"), "serve", "--data", self.data),
-                *("--port", str(self.port), "--plain", *self._options),
+                *("--port", str(self.port), "--no-console", "--plain", *self._options),
             ],
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,

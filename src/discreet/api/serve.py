@@ -150,6 +150,7 @@ def serve(  # noqa: PLR0913 -- the options of the command
     host: str | None = None,
     port: int | None = 0,
     http_port: int | None = None,
+    console: bool | None = False,
     certificate: str | Path | None = None,
     private_key: str | Path | None = None,
     client_ca: str | Path | None = None,
@@ -173,7 +174,8 @@ def serve(  # noqa: PLR0913 -- the options of the command
         journal: Where the journal is kept; by default a file in the folder.
         host: Where to listen; 127.0.0.1 by default.
         port: For PostgreSQL clients; 0: a free one, None: that of `server.yaml` or 5433.
-        http_port: For HTTP clients; 0: a free one, None: that of `server.yaml` or none.
+        http_port: For HTTP clients; 0: a free one, None: that of `server.yaml`, or none without a console.
+        console: The web console, over HTTP; its address is `url`. None: that of `server.yaml` or on.
         certificate: The server's certificate (PEM); by default one of its own.
         private_key: The key of the certificate.
         client_ca: Who signs certificates of clients (PEM).

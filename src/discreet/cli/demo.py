@@ -236,7 +236,9 @@ Examples:
     help="With --serve: the port; 0 takes a free one. Default: 5433.",
 )
 @click.option(
-    "--http-port", type=click.IntRange(0, 65535), help="With --serve: a port for HTTP, too."
+    "--http-port",
+    type=click.IntRange(0, 65535),
+    help="With --serve: the port of the console and of HTTP. Default: the one after --port.",
 )
 @options.json_option
 def command(

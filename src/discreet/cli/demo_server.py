@@ -220,7 +220,10 @@ def _print_instructions(folder: Path, web: str | None) -> None:
             say(f'  psql service={person.name} -c "{query}"', "cyan")
     if web is not None:
         say()
-        say("The same over HTTP; passwords are in the file above", "bold")
+        say("Or sign in to the console with a browser; passwords are in the file above", "bold")
+        say(f"  {web}/console/", "cyan")
+        say()
+        say("The same over HTTP", "bold")
         certificate = folder / SERVER / "tls" / "server.crt"
         say(f"  curl --cacert {certificate} -u clerk {web}/v1/query \\", "cyan")
         say("""    --json '{"statement": "SELECT name FROM patients LIMIT 3"}'""", "cyan")

@@ -47,7 +47,16 @@ Examples:
 @click.option(
     "--port", type=click.IntRange(0, 65535), help="For PostgreSQL clients. Default: 5433."
 )
-@click.option("--http-port", type=click.IntRange(0, 65535), help="For HTTP clients. Default: none.")
+@click.option(
+    "--http-port",
+    type=click.IntRange(0, 65535),
+    help="For the console and other HTTP clients. Default: the port after --port.",
+)
+@click.option(
+    "--console/--no-console",
+    default=None,
+    help="The web console. Without it and --http-port, HTTP is not served. Default: on.",
+)
 @click.option(
     "--certificate",
     type=click.Path(path_type=Path, exists=True, dir_okay=False),
@@ -135,6 +144,8 @@ def _print_connection(
     )
     if web is not None:
         scheme = "https" if is_encrypted else "http"
+        if settings.console:
+            lines.append(f"  a browser: {scheme}://{settings.host}:{web}/console/")
         # curl does not trust the certificate that the server made for itself.
         own = settings.place("tls/server.crt")
         trust = (

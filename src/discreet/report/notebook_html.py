@@ -98,6 +98,19 @@ def _render_table(table: TextTable) -> str:
 
 
 def _render_chart(chart: Chart) -> str:
+    title = escape(_chart_title(chart))
+    drawing = draw_row_chart(chart, attributes='style="max-width:100%;height:auto"')
+    return f'<figure style="margin:0.6em 0"><figcaption>{title}</figcaption>{drawing}</figure>'
+
+
+def _chart_title(chart: Chart) -> str:
+    shown = min(len(chart.rows), MOST_ROWS)
+    hidden = len(chart.rows) > shown
+    return chart.title + (f" (the first {shown} of {len(chart.rows)})" if hidden else "")
+
+
+def draw_row_chart(chart: Chart, *, attributes: str = "") -> str:
+    """Return the first rows of a chart as SVG, every word escaped; `attributes` are those of its root."""
     rows = chart.rows[:MOST_ROWS]
     labels = [_shorten_label(row.label) for row in rows]
     left = max(len(label) for label in labels) * LETTER + 14
@@ -111,16 +124,12 @@ def _render_chart(chart: Chart) -> str:
     )
     zero = left - least * scale
     axis = f'<path d="M{zero:.1f} 0V{height}" stroke="currentColor" stroke-opacity="0.35"/>'
-    hidden = len(chart.rows) - len(rows)
-    more = f" (the first {len(rows)} of {len(chart.rows)})" if hidden else ""
-    title = escape(f"{chart.title}{more}")
     width = left + (most - least) * scale + right
     return (
-        f'<figure style="margin:0.6em 0"><figcaption>{title}</figcaption>'
-        f'<svg xmlns="http://www.w3.org/2000/svg" role="img" aria-label="{title}" '
+        f'<svg xmlns="http://www.w3.org/2000/svg" role="img" aria-label="{escape(_chart_title(chart))}" '
         f'viewBox="0 0 {width:.0f} {height}" width="{width:.0f}" height="{height}" '
-        f'style="max-width:100%;height:auto" font-family="sans-serif" font-size="{FONT_SIZE}">'
-        f"{axis}{drawn}</svg></figure>"
+        f'{attributes} font-family="sans-serif" font-size="{FONT_SIZE}">'
+        f"{axis}{drawn}</svg>"
     )
 
 

@@ -122,7 +122,7 @@ async def serve_until_stopped(
         _, port = await server.start(settings.host, settings.port)
     except OSError as error:
         raise _port_refused(settings.host, settings.port, error, option="--port") from None
-    web = await _start_http(opened, tls) if settings.http_port is not None else None
+    web = await _start_http(opened, tls) if settings.web_port is not None else None
     recovering = asyncio.create_task(_keep_recovering(opened.server))
     try:
         ready(port, None if web is None else web[0])
@@ -154,6 +154,7 @@ async def _start_http(opened: OpenedServer, tls: Tls | None) -> tuple[int, Any, 
     import uvicorn
     from anyio.to_thread import current_default_thread_limiter
 
+    from discreet.server.console.app import mount_console
     from discreet.server.http.app import make_app
     from discreet.server.http.timeouts import limited_protocol
 
@@ -165,8 +166,11 @@ async def _start_http(opened: OpenedServer, tls: Tls | None) -> tuple[int, Any, 
             yield
 
     settings = opened.server.settings
+    app = make_app(opened.server, opened.authenticator, is_encrypted=tls is not None)
+    if settings.console:
+        mount_console(app)
     config = uvicorn.Config(
-        make_app(opened.server, opened.authenticator, is_encrypted=tls is not None),
+        app,
         log_config=None,
         log_level="warning",
         access_log=False,
@@ -185,7 +189,7 @@ async def _start_http(opened: OpenedServer, tls: Tls | None) -> tuple[int, Any, 
     current_default_thread_limiter().total_tokens = settings.limits.connections + SPARE
     if tls is not None:
         config.ssl = tls.context
-    place = _bind_socket(settings.host, settings.http_port or 0)
+    place = _bind_socket(settings.host, settings.web_port or 0)
     server = Quiet(config)
     task = asyncio.create_task(server.serve([place]))
     while not server.started and not task.done():
@@ -210,6 +214,7 @@ def _port_refused(host: str, port: int, error: OSError, *, option: str) -> Outpu
     code = error.errno or 0
     is_known = code in errno.errorcode
     reason = os.strerror(code) if is_known else error.strerror or "it cannot be used"
+    way_out = ", or leave HTTP out with --no-console" if option == "--http-port" else ""
     return OutputRefused(
-        f"Port {port} of {host} cannot be listened to: {reason}. Choose another one with {option}."
+        f"Port {port} of {host} cannot be listened to: {reason}. Choose another one with {option}{way_out}."
     )

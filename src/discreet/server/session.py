@@ -37,12 +37,33 @@ class PreparedStatement:
 
 
 @dataclass(frozen=True)
+class PrivacyCost:
+    """What a question costs or did cost, beside the texts of it; `left` and `granted` are of its payer.
+
+    `within` are the expected errors, as lines. `errors` has the half width of each cell's interval,
+    None where the noise determines none, for answers only.
+    """
+
+    payer: str
+    epsilon: float
+    delta: float
+    left: Mapping[str, float]
+    granted: Mapping[str, float]
+    within: tuple[str, ...] = ()
+    cautions: tuple[str, ...] = ()
+    confidence: float = 0.95
+    is_free: bool = False
+    errors: tuple[tuple[float | None, ...], ...] = ()
+
+
+@dataclass(frozen=True)
 class Outcome:
     """The result of a statement.
 
     `tag` is PostgreSQL's command tag, such as `INSERT 0 3`; for rows that a portal returns in
     parts, the front end writes `SELECT n` itself. `table` has exactly the columns of `fields`, by
-    position. `copy` marks rows that are sent as COPY data.
+    position. `copy` marks rows that are sent as COPY data. `cost` is that of a question, and of one
+    that EXPLAIN PRIVACY explained.
     """
 
     tag: str
@@ -50,6 +71,7 @@ class Outcome:
     table: ArrowTable | None = None
     notices: tuple[Notice, ...] = ()
     copy: CopyOut | None = None
+    cost: PrivacyCost | None = None
 
 
 TransactionStatus = Literal["I", "T", "E"]  # idle, in a transaction, in a failed one

@@ -202,8 +202,13 @@ class Settings(BaseModel):
         default=5433, ge=0, le=65535, description="For PostgreSQL clients; 0 takes a free one."
     )
     http_port: int | None = Field(
-        default=None, ge=0, le=65535, description="For HTTP clients. Without it HTTP is not served."
+        default=None,
+        ge=0,
+        le=65535,
+        description="For the console and other HTTP clients. Without it the one after `port`; without "
+        "it and the console HTTP is not served.",
     )
+    console: bool = Field(default=True, description="The web console, over HTTP.")
     certificate: Path | None = Field(
         default=None,
         description="The server's certificate (PEM), with its chain. Without it one of its own, made on "
@@ -266,6 +271,13 @@ class Settings(BaseModel):
             return ipaddress.ip_address(self.host).is_loopback
         except ValueError:
             return False
+
+    @property
+    def web_port(self) -> int | None:
+        """The port for HTTP: where none is named, the console takes the one after `port`."""
+        if self.http_port is not None or not self.console:
+            return self.http_port
+        return min(self.port + 1, 65535) if self.port else 0
 
     def place(self, name: str) -> Path:
         """Return a file or folder in the server's folder."""

@@ -47,6 +47,11 @@ def count_star() -> exp.Count:
     return exp.Count(this=exp.Star())
 
 
+def count_distinct(expression: exp.Expr) -> exp.Count:
+    """Return `COUNT(DISTINCT expression)`."""
+    return exp.Count(this=exp.Distinct(expressions=[expression]))
+
+
 def sum_integers(expression: exp.Expr) -> exp.Cast:
     """Return the sum of `expression` as a 64-bit integer, whatever the engine widens sums to."""
     return exp.cast(exp.Sum(this=expression), exp.DataType.Type.BIGINT)

@@ -135,6 +135,20 @@ class RuleAuthenticator:
         )
         return replace(found, user=user)
 
+    def login_stamp(self, client: ClientInfo) -> str | None:
+        """Return a text that changes when the client's login ends; None if they may not log in now.
+
+        It is for front ends whose users stay logged in over several requests: a changed
+        password, a lock and a dropped role end what began before.
+        """
+        account = self._get_account(client.user)
+        identity = self._authority().identity_of(client.user)
+        why_not = self._why_not(client.user, now=self._clock(), expires=account.expires)
+        if why_not or identity is None or identity != client.identity:
+            return None
+        parts = (identity, account.changed, account.is_in_directory, account.verifier)
+        return hmac.digest(self._secret, repr(parts).encode(), "sha256").hex()
+
     def verifier(self, user: str) -> scram.Verifier:
         """Return the verifier for a user's proof, a mock if they have no password here."""
         mock = scram.mock_verifier(user, secret=self._secret, iterations=self._settings.iterations)

@@ -30,7 +30,12 @@ from discreet.server.gateway.plans import (
     RowsPlan,
     WritePlan,
 )
-from discreet.server.gateway.private_answers import QUESTION_TRAITS, answer_notices, cast_answer
+from discreet.server.gateway.private_answers import (
+    QUESTION_TRAITS,
+    answer_notices,
+    cast_answer,
+    cost_of_answer,
+)
 from discreet.server.gateway.session_state import SessionState
 from discreet.server.gateway.sources import session_catalog
 from discreet.server.gateway.variables import READ_ONLY, SHOWN
@@ -138,7 +143,8 @@ def _run_private(
     note.price = answer.spent
     note.balance = {name: answer.remaining[name] for name in ("epsilon", "delta")}
     table = cast_answer(answer.to_arrow(), prepared.fields or ())
-    return _rows_outcome(prepared, table, note, answer_notices(answer))
+    outcome = _rows_outcome(prepared, table, note, answer_notices(answer))
+    return replace(outcome, cost=cost_of_answer(asked, answer))
 
 
 def _permitted_question(session: SessionState, plan: PrivatePlan, values: Sequence[object]) -> Any:
@@ -197,9 +203,9 @@ def _run_explain(
     plan: InnerPlan,
     values: Sequence[object],
 ) -> Outcome:
-    inner = plan.prepared.plan
+    inner, cost = plan.prepared.plan, None
     if isinstance(inner, PrivatePlan):
-        lines = session.private_answers.explain(_permitted_question(session, inner, values))
+        lines, cost = session.private_answers.explain(_permitted_question(session, inner, values))
     elif isinstance(inner, CallPlan):
         lines = calls.explain_call(session, inner, values)
     elif isinstance(inner, ControlledPlan):
@@ -215,7 +221,7 @@ def _run_explain(
             names = sorted({".".join(touched.relation) for touched in reads})
             lines += [f"Reads {name}" for name in names]
     table = pa.table({"lines": pa.array(lines, pa.string())})
-    return Outcome("EXPLAIN", prepared.fields, table)
+    return Outcome("EXPLAIN", prepared.fields, table, cost=cost)
 
 
 def _begin_transaction(session: SessionState, statement: kinds.Begin) -> Outcome:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -15,6 +15,7 @@ from discreet.answer.answer import Answer
 from discreet.answer.cancellation import CancelToken
 from discreet.answer.catalog import Catalog, CatalogTable
 from discreet.answer.curator import Curator
+from discreet.answer.explain import Explanation
 from discreet.answer.mechanism import MechanismResult
 from discreet.answer.plan import Noise, Plan
 from discreet.answer.statement import DIALECT
@@ -27,6 +28,7 @@ from discreet.answer.wording import (
     format_share,
     format_short,
 )
+from discreet.answer.workload_answer import WorkloadExplanation
 from discreet.arrow import pc
 from discreet.dp.ledger.ledger import Ledger
 from discreet.engines.databases.database import Database, ResultField
@@ -56,7 +58,7 @@ from discreet.server.gateway.policy_tables import (
 )
 from discreet.server.gateway.variables import SessionVariables
 from discreet.server.gateway.workload_members import find_member, parse_member
-from discreet.server.session import Notice
+from discreet.server.session import Notice, PrivacyCost
 from discreet.sql import build
 from discreet.sql.types import arrow_type
 
@@ -234,17 +236,18 @@ class PrivateAnswers:
                 schema = curator.shape(_plan(curator, asked)[0])
         return tuple(ResultField(item.name, _answer_type(item.type)) for item in schema)
 
-    def explain(self, asked: PermittedQuestion) -> list[str]:
-        """Return lines that explain the cost and the expected error of a query."""
+    def explain(self, asked: PermittedQuestion) -> tuple[list[str], PrivacyCost]:
+        """Return lines that explain the cost and the expected error of a query, and the cost itself."""
         with self._borrow_curator(asked) as curator:
             if asked.workload:
                 whole = curator.explain_all(
                     asked.workload, confidence=asked.confidence, **_workload_price(asked)
                 )
-                return describe_workload(whole, asked.place + 1)
+                lines = describe_workload(whole, asked.place + 1)
+                return lines, _cost_of(asked, whole, within=lines[1:])
             plan, text = _plan(curator, asked)
             found = curator.explain_plan(plan, text, confidence=asked.confidence)
-        lines = [describe_price(found)]
+        lines: list[str] = []
         for item in found.expected:
             if item.ranks is not None:
                 lines.append(f"{item.aggregate}: within {format_short(round(item.ranks))} ranks")
@@ -254,7 +257,8 @@ class PrivateAnswers:
                 f"{item.aggregate}: ± {format_short(item.within)}{share} in a group of {found.size:,} rows, "
                 f"at {format_share(found.confidence)} confidence"
             )
-        return [*lines, *found.cautions]
+        cost = _cost_of(asked, found, within=lines)
+        return [describe_price(found), *lines, *found.cautions], cost
 
     def ask(self, asked: PermittedQuestion, stop: CancelToken | None = None) -> Answer:
         """Answer the query and charge it; repeating it on the same data is free."""
@@ -401,6 +405,56 @@ def _as_payer(table_policy: PolicyPart, asked: PermittedQuestion) -> PolicyPart:
     if asked.payer in analysts:
         analysts[asked.identity] = analysts[asked.payer]
     return replace(table_policy, budget=replace(table_policy.budget, analysts=analysts))
+
+
+def _cost_of(
+    asked: PermittedQuestion, found: Explanation | WorkloadExplanation, *, within: Sequence[str]
+) -> PrivacyCost:
+    """Return what a question would cost."""
+    return PrivacyCost(
+        asked.payer,
+        found.epsilon,
+        found.delta,
+        left=_left_amounts(found.remaining),
+        granted=_granted_amounts(asked),
+        within=tuple(within),
+        cautions=found.cautions,
+        confidence=found.confidence,
+    )
+
+
+def cost_of_answer(asked: PermittedQuestion, answer: Answer) -> PrivacyCost:
+    """Return what an answer cost, with the half width of each cell's interval."""
+    halves = tuple(
+        tuple(None if error is None else (error.high - error.low) / 2 for error in row)
+        for row in answer.error
+    )
+    return PrivacyCost(
+        asked.payer,
+        answer.spent["epsilon"],
+        answer.spent["delta"],
+        left=_left_amounts(answer.remaining),
+        granted=_granted_amounts(asked),
+        cautions=answer.cautions,
+        confidence=answer.confidence,
+        is_free=answer.cached,
+        errors=halves,
+    )
+
+
+def _left_amounts(remaining: Mapping[str, Any]) -> dict[str, float]:
+    return {name: float(remaining.get(name) or 0) for name in ("epsilon", "delta")}
+
+
+def _granted_amounts(asked: PermittedQuestion) -> dict[str, float]:
+    """Return the smallest budget of the grants that a question needs, empty without one."""
+    granted = [one for one in asked.allowances if one is not None]
+    if not granted:
+        return {}
+    return {
+        "epsilon": float(min(one.epsilon for one in granted)),
+        "delta": float(min(one.delta for one in granted)),
+    }
 
 
 def _plan(curator: Curator, asked: PermittedQuestion) -> tuple[Plan, str]:

@@ -70,14 +70,14 @@ async def _limit_body(
     if is_endless or not length.isdecimal() or int(length[:20]) > MOST_BODY_BYTES:
         return _error_response(413, StatementFailed("54000", "the request is too large"))
     response = await go_on(request)
-    response.headers["Cache-Control"] = "no-store"
+    response.headers.setdefault("Cache-Control", "no-store")
     response.headers["X-Content-Type-Options"] = "nosniff"
     return response
 
 
 async def _handle_known_error(_: Request, error: DiscreetError) -> Response:
     known = as_statement_failed(error)
-    return _error_response(_status_code(known), known)
+    return _error_response(status_code(known), known)
 
 
 async def _handle_http_error(request: Request, error: HTTPException) -> Response:
@@ -119,7 +119,8 @@ async def _handle_unexpected(_: Request, error: Exception) -> Response:
     return _error_response(500, as_statement_failed(error))
 
 
-def _status_code(error: StatementFailed) -> int:
+def status_code(error: StatementFailed) -> int:
+    """Return the HTTP status of a failure, by its SQLSTATE."""
     for beginning in (error.sqlstate, error.sqlstate[:2]):
         if beginning in _STATUS:
             return _STATUS[beginning]

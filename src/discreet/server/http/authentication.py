@@ -61,20 +61,20 @@ def authenticate_request(
     """
     state = app_state(request)
     address = request.client.host if request.client else ""
-    _limit_rate(state.addresses, address)
+    limit_rate(state.addresses, address)
     scheme, _, secret = request.headers.get("authorization", "").partition(" ")
     if scheme.lower() == "bearer":
-        found = state.authenticator.check_token(_client_info(request, ""), secret.strip())
+        found = state.authenticator.check_token(client_info(request, ""), secret.strip())
         needed = _NEEDED.get(request.url.path, "admin")
-        client = state.authenticator.recognize(_client_info(request, found.user))
+        client = state.authenticator.recognize(client_info(request, found.user))
         if not {needed, "admin"} & set(found.scopes):
             raise _record_denial(state, client, f"this token has no scope '{needed}'")
     else:
         user, password = _read_basic_header(scheme, secret)
-        client = state.authenticator.recognize(_client_info(request, user))
+        client = state.authenticator.recognize(client_info(request, user))
         with state.checking:
             state.authenticator.check_password(client, password)
-    _limit_rate(state.users, client.user)
+    limit_rate(state.users, client.user)
     if not state.concurrency.acquire(client.user):
         raise HTTPException(429, "too many requests at once", headers={"Retry-After": "1"})
     try:
@@ -108,7 +108,8 @@ def _record_denial(state: AppState, client: ClientInfo, words: str) -> AccessDen
     return AccessDenied(words)
 
 
-def _client_info(request: Request, user: str) -> ClientInfo:
+def client_info(request: Request, user: str) -> ClientInfo:
+    """Return what a request shows of the client that sent it."""
     address = request.client.host if request.client else ""
     return ClientInfo(
         user,
@@ -119,7 +120,8 @@ def _client_info(request: Request, user: str) -> ClientInfo:
     )
 
 
-def _limit_rate(throttle: RateLimiter, key: str) -> None:
+def limit_rate(throttle: RateLimiter, key: str) -> None:
+    """Count a request, or refuse it with 429 and the seconds to wait."""
     seconds = throttle.wait(key)
     if seconds:
         raise HTTPException(
