@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from fractions import Fraction
@@ -17,6 +18,7 @@ from discreet.answer.expressions.typed import (
     NULL,
     TypedExpression,
     boolean_expression,
+    integer_literal,
     make_refusal,
     map_domain,
     parenthesize,
@@ -27,7 +29,8 @@ from discreet.answer.expressions.typed import (
 from discreet.engines.engine import Kind
 
 _Type = exp.DataType.Type
-_WHOLE = r"^[+-]?[0-9]{1,15}$"
+_WHOLE_CONSTANT = r"[+-]?[0-9]{1,15}"
+_WHOLE = f"^{_WHOLE_CONSTANT}$"
 _REAL = r"^[+-]?[0-9]{1,15}(\.[0-9]{1,15})?([eE][+-]?[0-9]{1,2})?$"
 # Days that exist: Java's $ also stands before a last line break, so the second pattern forbids it.
 _DATE = (
@@ -61,6 +64,7 @@ def _cast_to_integer(typed: TypedExpression, to: exp.DataType) -> TypedExpressio
     bits = _BITS[to.this]
     if typed.kind is Kind.BOOLEAN:
         return _truth_as_number(typed)
+    typed = _read_whole_constant(typed)
     if typed.kind is Kind.TEXT:
         found = _from_text(typed, _WHOLE, "0-9+-", "BIGINT", Kind.INTEGER)
         found = replace(found, most=Fraction(10**15), least=Fraction(1), step=Fraction(1))
@@ -101,6 +105,7 @@ def _within_bits(found: TypedExpression, bits: int) -> TypedExpression:
 def _cast_to_double(typed: TypedExpression, to: exp.DataType) -> TypedExpression:
     if typed.kind is Kind.BOOLEAN:
         return to_real(_truth_as_number(typed))
+    typed = _read_whole_constant(typed)
     if typed.kind is Kind.TEXT:
         # Not marked as clean: real() takes what is too large or too small.
         return to_real(_from_text(typed, _REAL, "0-9+.eE-", "DOUBLE", Kind.REAL))
@@ -238,6 +243,17 @@ def _from_text(
         valid = exp.and_(valid, exp.Not(this=exp.Paren(this=no_year)))
     guarded = exp.Case(ifs=[exp.If(this=valid, true=trimmed.copy())])
     return TypedExpression(exp.cast(guarded, to), kind)
+
+
+def _read_whole_constant(typed: TypedExpression) -> TypedExpression:
+    """Return a text of the question that is a whole number as that number, and anything else as it is.
+
+    So the values of parameters, which are casts of texts, cost as little as numbers.
+    """
+    text = typed.constant
+    if isinstance(text, str) and re.fullmatch(_WHOLE_CONSTANT, text):
+        return integer_literal(int(text))
+    return typed
 
 
 def _need_number(typed: TypedExpression, to: exp.DataType) -> None:
