@@ -20,7 +20,11 @@ WIDE = Policy(
         )
     }
 )
-OPTIONS = {"boosting": {"rounds": 4}, "forest": {"trees": 3}}
+OPTIONS = {
+    "boosting": {"rounds": 4},
+    "forest": {"trees": 3},
+    "k-means": {"clusters": 2, "rounds": 1},
+}
 
 
 @pytest.fixture(scope="module")

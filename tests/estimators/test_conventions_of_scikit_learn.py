@@ -14,10 +14,8 @@ from discreet.estimators.load import estimator_classes
 from discreet.registry import LEARNERS
 
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "estimators.md"
-TASKS = ("classification", "components", "regression")
 QUICK = [("naive-bayes", "classification")]
-# Each fit of clusters takes seconds: they are tested in `test_estimators.py` only.
-OTHERS = sorted(pair for pair in set(estimator_classes()) - set(QUICK) if pair[1] in TASKS)
+OTHERS = sorted(set(estimator_classes()) - set(QUICK))
 # Needs an environment variable before Python starts.
 SKIPPED = {"check_array_api_input"}
 

@@ -130,7 +130,9 @@ class CodedCounter:
             relation, sizes = self._coarsen_rows(maps)
             used = tuple(sorted({one for some in columns for one in some}))
             scored = self._score_rows(relation, weights, used)
-            bucket = exp.cast(find_bucket(build.column(_SCORE), cuts), exp.DataType.Type.BIGINT)
+            bucket = build.cast_to(
+                find_bucket(build.column(_SCORE), cuts), exp.DataType.Type.BIGINT
+            )
             # The bucket is found once for a row, though it is part of each key.
             found_bucket = self._select_coded(
                 {_BUCKET: bucket}, build.subquery(scored, _ROWS), used
@@ -218,18 +220,16 @@ class CodedCounter:
     ) -> exp.Expr:
         """Return by how much a column's code weighs more than before."""
         found = look_up_code(build.column(self._names[place]), after[place] - before[place])
-        return exp.cast(found, exp.DataType.Type.BIGINT)
+        return build.cast_to(found, exp.DataType.Type.BIGINT)
 
     def _select_coded(
         self, named: Mapping[str, exp.Expr], relation: exp.Expr, used: Columns | None = None
     ) -> exp.Select:
         """Return the coded rows with further columns; of their own those that are used, by default all."""
-        wanted = [build.alias_as(tree, name) for name, tree in named.items()]
         places = range(len(self._names)) if used is None else used
-        wanted += [build.column(self._names[place]) for place in places]
-        if self.one > 1:
-            wanted.append(build.column(_FACTOR))
-        return build.select(*wanted, source=relation.copy())
+        names = [self._names[place] for place in places] + ([_FACTOR] if self.one > 1 else [])
+        kept = {name: build.column(name) for name in names}
+        return build.select_named({**named, **kept}, source=_copy_table(relation))
 
     def _count_groups(
         self, rows: exp.Expr, looks: Sequence[tuple[_Group, Columns]], sizes: Sequence[int]
@@ -241,7 +241,7 @@ class CodedCounter:
             scaled = exp.Mul(
                 this=exp.Paren(this=group.number.copy()), expression=build.number(cells)
             )
-            code = exp.cast(self._pack_codes(some, sizes), exp.DataType.Type.BIGINT)
+            code = build.cast_to(self._pack_codes(some, sizes), exp.DataType.Type.BIGINT)
             packed.append(exp.Add(this=scaled, expression=code) if some else group.number.copy())
         shapes = [(group.size, *(sizes[one] for one in some)) for group, some in looks]
         return self._count_keys(rows, packed, shapes)
@@ -260,7 +260,9 @@ class CodedCounter:
     ) -> exp.Expr:
         """Return the distance of a row to one center."""
         return _add_up(
-            exp.cast(look_up_line(build.column(name), one[:, center]), exp.DataType.Type.BIGINT)
+            build.cast_to(
+                look_up_line(build.column(name), one[:, center]), exp.DataType.Type.BIGINT
+            )
             for name, one in zip(self._names, distances, strict=True)
             if one is not None
         )
@@ -270,7 +272,7 @@ class CodedCounter:
         key = weights.tobytes()
         if name not in self._weighed or self._weighed[name][0] != key:
             found = look_up_code(build.column(name), weights)
-            self._weighed[name] = key, exp.cast(found, exp.DataType.Type.BIGINT)
+            self._weighed[name] = key, build.cast_to(found, exp.DataType.Type.BIGINT)
         return self._weighed[name][1]
 
     def close(self) -> None:
@@ -309,15 +311,14 @@ class CodedCounter:
             if self._coarse is not None:
                 self._engine.drop(self._coarse[1])
                 self._coarse = None
-            wanted = [
-                build.alias_as(
-                    exp.cast(look_up_code(build.column(name), codes), _integer_type(size)), name
-                )
+            named: dict[str, exp.Expr] = {
+                name: build.cast_to(look_up_code(build.column(name), codes), _integer_type(size))
                 for name, codes, size in zip(self._names, maps, sizes, strict=True)
-            ]
+            }
             if self.one > 1:
-                wanted.append(build.column(_FACTOR))
-            self._coarse = key, self._engine.keep(build.select(*wanted, source=relation.copy()))
+                named[_FACTOR] = build.column(_FACTOR)
+            query = build.select_named(named, source=relation.copy())
+            self._coarse = key, self._engine.keep(query)
         return self._coarse[1], sizes
 
     def _count_blocks(
@@ -332,13 +333,14 @@ class CodedCounter:
     ) -> list[Counts]:
         """Return the dense counts of rows by each of some whole numbers, which pack the codes of a shape."""
         keys = [f"{_KEY}{number}" for number in range(len(packed))]
-        wanted = [build.alias_as(one, key) for one, key in zip(packed, keys, strict=True)]
+        named = dict(zip(keys, packed, strict=True))
         if self.one > 1:
-            wanted.append(build.column(_FACTOR))
-        inner = build.subquery(build.select(*wanted, source=source.copy()), _ROWS)
+            named[_FACTOR] = build.column(_FACTOR)
+        inner = build.subquery(build.select_named(named, source=_copy_table(source)), _ROWS)
         total = build.sum_integers(build.column(_FACTOR)) if self.one > 1 else build.count_star()
         columns = [build.column(key) for key in keys]
-        query = build.select(*columns, build.alias_as(total, _COUNT), source=inner)
+        wanted = {key: column.copy() for key, column in zip(keys, columns, strict=True)}
+        query = build.select_named({**wanted, _COUNT: total}, source=inner)
         sets = [exp.Tuple(expressions=[column.copy()]) for column in columns]
         if len(packed) == 1:
             query = query.group_by(columns[0].copy(), copy=False)
@@ -355,15 +357,20 @@ class CodedCounter:
         """Return one whole number for the codes of `columns`, whose last one varies quickest."""
         cells = math.prod(sizes[one] for one in columns)
         kind = exp.DataType.Type.INT if cells < 1 << 31 else exp.DataType.Type.BIGINT
-        packed: exp.Expr = exp.cast(build.number(0), kind)
+        packed: exp.Expr = build.cast_to(build.number(0), kind)
         for place, one in enumerate(columns):
-            code = exp.cast(build.column(self._names[one]), kind)
+            code = build.cast_to(build.column(self._names[one]), kind)
             if place == 0:
                 packed = code
                 continue
             scaled = exp.Mul(this=packed, expression=build.number(sizes[one]))
             packed = exp.Paren(this=exp.Add(this=scaled, expression=code))
         return packed
+
+
+def _copy_table(source: exp.Expr) -> exp.Expr:
+    """Return a table's name for one more query; a subquery has been made for it."""
+    return source.copy() if isinstance(source, exp.Table) else source
 
 
 def _list_changes(
@@ -390,13 +397,15 @@ def coded_query(rows: Rows, columns: Sequence[ColumnCode], limit: Contribution) 
     rows, factor = weigh_rows(keep_ranked_rows(rows, limit), limit)
     wanted = [
         build.alias_as(
-            exp.cast(code(rows.resolve(_named_column(column)).tree.copy()), _integer_type(size)),
+            build.cast_to(
+                code(rows.resolve(_named_column(column)).tree.copy()), _integer_type(size)
+            ),
             f"c{place}",
         )
         for place, (column, code, size) in enumerate(columns)
     ]
     if factor is not None:
-        wanted.append(build.alias_as(exp.cast(factor, exp.DataType.Type.INT), _FACTOR))
+        wanted.append(build.alias_as(build.cast_to(factor, exp.DataType.Type.INT), _FACTOR))
     return rows.frame.copy().select(*wanted, copy=False)
 
 
@@ -519,7 +528,7 @@ def _count_codes(codes: Codes) -> int:
 
 def _add_up(terms: Iterable[exp.Expr]) -> exp.Expr:
     """Return a sum of whole numbers of 64 bits."""
-    total: exp.Expr = exp.cast(build.number(0), exp.DataType.Type.BIGINT)
+    total: exp.Expr = build.cast_to(build.number(0), exp.DataType.Type.BIGINT)
     for term in terms:
         # In brackets, so that rendering has none to add: it would copy all terms so far for each term.
         total = exp.Paren(this=exp.Add(this=total, expression=term))

@@ -145,18 +145,12 @@ def _query(relation: exp.Table, columns: Sequence[Column], key: str) -> exp.Sele
     ordered = [[places[column.name] for column in order] for order in orders]
     distinct = ordered if ordered[0] != ordered[1] else ordered[:1]
     hashes = [_hash_row(order, key) for order in distinct]
-    read = build.subquery(_select_named(cells, names, relation.copy()), "discreet_cells")
-    texts = build.subquery(_select_named(plain, names, read), "discreet_texts")
-    return _select_named(hashes, [f"discreet_hash_{n}" for n in range(len(hashes))], texts)
-
-
-def _select_named(trees: Iterable[exp.Expr], names: Iterable[str], source: exp.Expr) -> exp.Select:
-    """Return `SELECT trees AS names FROM source`, of the trees themselves, not of copies."""
-    named = [
-        exp.alias_(tree, name, quoted=True, copy=False)
-        for tree, name in zip(trees, names, strict=True)
-    ]
-    return exp.Select(expressions=named).from_(source, copy=False)
+    read = build.select_named(dict(zip(names, cells, strict=True)), source=relation.copy())
+    texts = build.select_named(
+        dict(zip(names, plain, strict=True)), source=build.subquery(read, "discreet_cells")
+    )
+    named = {f"discreet_hash_{place}": tree for place, tree in enumerate(hashes)}
+    return build.select_named(named, source=build.subquery(texts, "discreet_texts"))
 
 
 def _hash_row(names: Sequence[str], key: str) -> exp.Expr:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from discreet.estimators.base import PrivateEstimator
 from discreet.estimators.classifiers import PrivateClassifier
 from discreet.estimators.regressors import PrivateRegressor
+from discreet.estimators.unsupervised import PrivateClusterer
 
 _EVERY = {
     "check_estimators_empty_data_messages": (
@@ -28,6 +29,12 @@ _OF_CLASSES = {
         "An error about the cells of y would say what they hold: a label that is not declared counts as missing."
     ),
 }
+_OF_CLUSTERS = {
+    "check_clustering": (
+        "It reads `labels_`, which would be a cell of each row that was learned from: `predict` returns clusters of "
+        "rows that are given to it."
+    ),
+}
 
 
 def expected_failed_checks(estimator: PrivateEstimator) -> dict[str, str]:
@@ -42,4 +49,6 @@ def expected_failed_checks(estimator: PrivateEstimator) -> dict[str, str]:
         found |= _OF_TARGETS
     if isinstance(estimator, PrivateClassifier):
         found |= _OF_CLASSES
+    if isinstance(estimator, PrivateClusterer):
+        found |= _OF_CLUSTERS
     return found

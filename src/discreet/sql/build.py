@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from sqlglot import exp
 
@@ -108,13 +108,31 @@ def select(*expressions: exp.Expr, source: exp.Expr) -> exp.Select:
     return exp.select(*expressions).from_(source)
 
 
+def select_named(named: Mapping[str, exp.Expr], *, source: exp.Expr) -> exp.Select:
+    """Return `SELECT tree AS "name", … FROM source`, of the trees themselves, not of copies: for large ones.
+
+    >>> select_named({"n": number(1)}, source=table("t")).sql()
+    'SELECT 1 AS "n" FROM "t"'
+    """
+    trees = [
+        exp.alias_(tree, exp.to_identifier(name, quoted=True), copy=False)
+        for name, tree in named.items()
+    ]
+    return exp.Select(expressions=trees).from_(source, copy=False)
+
+
+def cast_to(tree: exp.Expr, kind: exp.DataType | exp.DataType.Type) -> exp.Cast:
+    """Return a cast of the tree itself, not of a copy."""
+    return exp.cast(tree, kind, copy=False)
+
+
 def computed_once(query: exp.Select, alias: str) -> exp.Subquery:
-    """Return `query` as a subquery whose columns are computed once for each row.
+    """Return a query that was made for it as a subquery whose columns are computed once for each row.
 
     Without an offset, PostgreSQL writes a column's expression wherever the column is used, which multiplies
     expressions that use each other's results.
     """
-    return subquery(query.offset(0), alias)
+    return subquery(query.offset(0, copy=False), alias)
 
 
 def order_nulls_last(query: exp.Select, by: Sequence[exp.Expr]) -> exp.Select:

@@ -363,8 +363,10 @@ class DuckDB:
             raise
 
     def _read_deferred(self, query: exp.Query) -> None:
+        if not self._deferred:
+            return
         reached = {table.name for table in query.find_all(exp.Table)}
-        waiting = list(reached) if self._deferred else []
+        waiting = list(reached)
         while waiting:
             found = self._views.get(waiting.pop(), set()) - reached
             reached |= found
