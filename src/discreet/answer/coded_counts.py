@@ -130,7 +130,7 @@ class CodedCounter:
             relation, sizes = self._coarsen_rows(maps)
             used = tuple(sorted({one for some in columns for one in some}))
             scored = self._score_rows(relation, weights, used)
-            bucket = build.cast_to(
+            bucket = build.cast_tree(
                 find_bucket(build.column(_SCORE), cuts), exp.DataType.Type.BIGINT
             )
             # The bucket is found once for a row, though it is part of each key.
@@ -220,7 +220,7 @@ class CodedCounter:
     ) -> exp.Expr:
         """Return by how much a column's code weighs more than before."""
         found = look_up_code(build.column(self._names[place]), after[place] - before[place])
-        return build.cast_to(found, exp.DataType.Type.BIGINT)
+        return build.cast_tree(found, exp.DataType.Type.BIGINT)
 
     def _select_coded(
         self, named: Mapping[str, exp.Expr], relation: exp.Expr, used: Columns | None = None
@@ -241,7 +241,7 @@ class CodedCounter:
             scaled = exp.Mul(
                 this=exp.Paren(this=group.number.copy()), expression=build.number(cells)
             )
-            code = build.cast_to(self._pack_codes(some, sizes), exp.DataType.Type.BIGINT)
+            code = build.cast_tree(self._pack_codes(some, sizes), exp.DataType.Type.BIGINT)
             packed.append(exp.Add(this=scaled, expression=code) if some else group.number.copy())
         shapes = [(group.size, *(sizes[one] for one in some)) for group, some in looks]
         return self._count_keys(rows, packed, shapes)
@@ -260,7 +260,7 @@ class CodedCounter:
     ) -> exp.Expr:
         """Return the distance of a row to one center."""
         return _add_up(
-            build.cast_to(
+            build.cast_tree(
                 look_up_line(build.column(name), one[:, center]), exp.DataType.Type.BIGINT
             )
             for name, one in zip(self._names, distances, strict=True)
@@ -272,7 +272,7 @@ class CodedCounter:
         key = weights.tobytes()
         if name not in self._weighed or self._weighed[name][0] != key:
             found = look_up_code(build.column(name), weights)
-            self._weighed[name] = key, build.cast_to(found, exp.DataType.Type.BIGINT)
+            self._weighed[name] = key, build.cast_tree(found, exp.DataType.Type.BIGINT)
         return self._weighed[name][1]
 
     def close(self) -> None:
@@ -312,7 +312,7 @@ class CodedCounter:
                 self._engine.drop(self._coarse[1])
                 self._coarse = None
             named: dict[str, exp.Expr] = {
-                name: build.cast_to(look_up_code(build.column(name), codes), _integer_type(size))
+                name: build.cast_tree(look_up_code(build.column(name), codes), _integer_type(size))
                 for name, codes, size in zip(self._names, maps, sizes, strict=True)
             }
             if self.one > 1:
@@ -357,9 +357,9 @@ class CodedCounter:
         """Return one whole number for the codes of `columns`, whose last one varies quickest."""
         cells = math.prod(sizes[one] for one in columns)
         kind = exp.DataType.Type.INT if cells < 1 << 31 else exp.DataType.Type.BIGINT
-        packed: exp.Expr = build.cast_to(build.number(0), kind)
+        packed: exp.Expr = build.cast_tree(build.number(0), kind)
         for place, one in enumerate(columns):
-            code = build.cast_to(build.column(self._names[one]), kind)
+            code = build.cast_tree(build.column(self._names[one]), kind)
             if place == 0:
                 packed = code
                 continue
@@ -397,7 +397,7 @@ def coded_query(rows: Rows, columns: Sequence[ColumnCode], limit: Contribution) 
     rows, factor = weigh_rows(keep_ranked_rows(rows, limit), limit)
     wanted = [
         build.alias_as(
-            build.cast_to(
+            build.cast_tree(
                 code(rows.resolve(_named_column(column)).tree.copy()), _integer_type(size)
             ),
             f"c{place}",
@@ -405,7 +405,7 @@ def coded_query(rows: Rows, columns: Sequence[ColumnCode], limit: Contribution) 
         for place, (column, code, size) in enumerate(columns)
     ]
     if factor is not None:
-        wanted.append(build.alias_as(build.cast_to(factor, exp.DataType.Type.INT), _FACTOR))
+        wanted.append(build.alias_as(build.cast_tree(factor, exp.DataType.Type.INT), _FACTOR))
     return rows.frame.copy().select(*wanted, copy=False)
 
 
@@ -528,7 +528,7 @@ def _count_codes(codes: Codes) -> int:
 
 def _add_up(terms: Iterable[exp.Expr]) -> exp.Expr:
     """Return a sum of whole numbers of 64 bits."""
-    total: exp.Expr = build.cast_to(build.number(0), exp.DataType.Type.BIGINT)
+    total: exp.Expr = build.cast_tree(build.number(0), exp.DataType.Type.BIGINT)
     for term in terms:
         # In brackets, so that rendering has none to add: it would copy all terms so far for each term.
         total = exp.Paren(this=exp.Add(this=total, expression=term))

@@ -99,7 +99,7 @@ def _write_line(code: exp.Expr, first: int, values: Codes) -> exp.Expr:
     if first:
         place = exp.Paren(this=exp.Sub(this=place, expression=build.number(first)))
     slope = _whole_number(int(values[1] - values[0]))
-    wide = build.cast_to(place, exp.DataType.Type.BIGINT)
+    wide = build.cast_tree(place, exp.DataType.Type.BIGINT)
     return exp.Paren(this=exp.Add(this=level, expression=exp.Mul(this=slope, expression=wide)))
 
 

@@ -121,7 +121,7 @@ def select_named(named: Mapping[str, exp.Expr], *, source: exp.Expr) -> exp.Sele
     return exp.Select(expressions=trees).from_(source, copy=False)
 
 
-def cast_to(tree: exp.Expr, kind: exp.DataType | exp.DataType.Type) -> exp.Cast:
+def cast_tree(tree: exp.Expr, kind: exp.DataType | exp.DataType.Type) -> exp.Cast:
     """Return a cast of the tree itself, not of a copy."""
     return exp.cast(tree, kind, copy=False)
 
