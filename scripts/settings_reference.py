@@ -59,7 +59,7 @@ def _describe_values(field: FieldInfo) -> str:
         return ", ".join(f"`{value}`" for value in kinds)
     origin = typing.get_origin(field.annotation)
     if origin in (tuple, list):
-        return f"list of {NAMES[kinds[0]]}s"
+        return "list of files" if kinds[0] is Path else "list"
     if origin is dict:
         return "names and values"
     plain = next(kind for kind in kinds if kind is not types.NoneType)

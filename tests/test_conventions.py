@@ -26,6 +26,7 @@ IMPORTED_AS = {
     "opentelemetry-sdk": "opentelemetry",
     "argon2-cffi": "argon2",
     "psycopg": "psycopg",
+    "pyjwt": "jwt",
     "pyyaml": "yaml",
     "scikit-learn": "sklearn",
     "vl-convert-python": "vl_convert",

@@ -51,7 +51,7 @@ def _digest_files(settings: Settings) -> dict[str, str]:
 
 def _trusted_files(settings: Settings) -> list[Path]:
     """Return the files that decide whom and what a server trusts."""
-    ldap = settings.ldap
-    named = [settings.policy, settings.client_ca, ldap.authorities if ldap else None]
+    others = [part.authorities for part in (settings.ldap, settings.oidc) if part is not None]
+    named = [settings.policy, settings.client_ca, *others]
     own = [settings.place(FILE), settings.place(_PUBLIC_KEY)]
     return [path.absolute() for path in (*own, *named) if path is not None]

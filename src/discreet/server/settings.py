@@ -105,6 +105,49 @@ class DirectorySettings(BaseModel):
     )
 
 
+class OidcSettings(BaseModel):
+    """A provider of OpenID Connect whose tokens are taken in place of passwords (extra `oidc`)."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    issuer: str = Field(
+        description="The provider's address, exactly as its tokens name it: `https://…`."
+    )
+    audience: str = Field(
+        description="Whom tokens for this server are issued for; others are refused."
+    )
+    user_claim: str = Field(
+        default="sub",
+        description="The claim that is the user's name here, such as `preferred_username`. A name stays bound to "
+        "the `sub` that first used it.",
+    )
+    groups_claim: str = Field(default="groups", description="The claim that lists groups.")
+    groups: dict[str, str] = Field(
+        default_factory=dict,
+        description="Which group is which role: users become and cease to be members when they log in; users in "
+        "none of them are refused.",
+    )
+    create_users: bool = Field(
+        default=False,
+        description="Create users who are new here, without a password and without rights.",
+    )
+    password_users: tuple[str, ...] = Field(
+        default=(), description="Who still logs in by password, such as the administrator."
+    )
+    wire: Literal["password", "oauthbearer"] = Field(
+        default="password",
+        description="How PostgreSQL clients send a token: in place of a password, as every client can, or by "
+        "OAUTHBEARER as those of PostgreSQL 18 can. Clients choose with `options=-c discreet.login=oauthbearer`.",
+    )
+    scope: str = Field(
+        default="openid", description="What clients of OAUTHBEARER ask the provider for."
+    )
+    authorities: Path | None = Field(
+        default=None,
+        description="Who signs the provider's certificate (PEM). Without it those of the system.",
+    )
+
+
 class AuditSettings(BaseModel):
     """How much of a statement the journal keeps."""
 
@@ -261,6 +304,7 @@ class Settings(BaseModel):
     metrics: MetricsSettings = MetricsSettings()
     tracing: TracingSettings | None = None
     ldap: DirectorySettings | None = None
+    oidc: OidcSettings | None = None
 
     @property
     def is_loopback(self) -> bool:

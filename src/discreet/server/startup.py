@@ -21,6 +21,7 @@ from discreet.guard.access.initial import initial_authority
 from discreet.guard.control import ControlStore
 from discreet.guard.identity.accounts import set_password
 from discreet.guard.identity.directory import LdapDirectory
+from discreet.guard.identity.oidc import OidcProvider
 from discreet.guard.identity.rule_authenticator import RuleAuthenticator
 from discreet.guard.identity.settings import AuthenticationSettings
 from discreet.guard.journal import Event, Journal
@@ -34,6 +35,7 @@ from discreet.server.folder import make_folder
 from discreet.server.gateway.policy_tables import is_of_other_schema
 from discreet.server.gateway.server import Server
 from discreet.server.gateway.vault import SessionVault
+from discreet.server.group_roles import GroupRoles
 from discreet.server.settings import Settings
 from discreet.server.store_heads import ServerStores, refuse_behind
 from discreet.sql import build
@@ -147,6 +149,7 @@ def _finish_opening(server: Server, show_password: Callable[[str], None]) -> Ope
         journal=server.audit.record_login,
         settings=_authenticator_settings(server.settings),
         clock=server.clock,
+        groups=GroupRoles(server.control, server.audit, clock=server.clock),
     )
     return OpenedServer(server, authenticator, imported, is_first_start)
 
@@ -167,9 +170,11 @@ def _open_journal(settings: Settings, clock: Callable[[], datetime]) -> Journal:
 
 
 def _authenticator_settings(settings: Settings) -> AuthenticationSettings:
+    oidc = settings.oidc
+    provider = None if oidc is None else OidcProvider(**oidc.model_dump())
     ldap = settings.ldap
     if ldap is None:
-        return AuthenticationSettings()
+        return AuthenticationSettings(provider=provider)
     password = ""
     if ldap.reader_password_file is not None:
         require_private(ldap.reader_password_file)
@@ -180,7 +185,9 @@ def _authenticator_settings(settings: Settings) -> AuthenticationSettings:
                 f"{ldap.reader_password_file} cannot be read. Name a file that you may read."
             ) from None
     fields = ldap.model_dump(exclude={"reader_password_file"})
-    return AuthenticationSettings(directory=LdapDirectory(**fields, reader_password=password))
+    return AuthenticationSettings(
+        directory=LdapDirectory(**fields, reader_password=password), provider=provider
+    )
 
 
 def _first_start(server: Server, show_password: Callable[[str], None]) -> bool:

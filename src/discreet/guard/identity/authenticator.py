@@ -13,7 +13,8 @@ class ClientInfo:
 
     `certificate` is the client's certificate in DER if TLS verified one; `binding` is the hash of the
     server's own certificate (tls-server-end-point), for SCRAM-SHA-256-PLUS. `identity` is the role
-    had the user's name when the login began: if it was dropped meanwhile, the session is invalid.
+    had the user's name when the login began: if it was dropped meanwhile, the session is invalid. `sasl`
+    is how the client wants to send a token: `oauthbearer` or `password`, None as the server has it.
     """
 
     user: str
@@ -25,6 +26,7 @@ class ClientInfo:
     certificate: bytes | None = None
     binding: bytes | None = None
     identity: str | None = None
+    sasl: str | None = None
 
 
 class ScramExchange(Protocol):
@@ -66,6 +68,20 @@ class PasswordChallenge:
     check: Callable[[str], str]
 
 
+@dataclass(frozen=True)
+class TokenChallenge:
+    """A token of an identity provider: `check` returns the method or raises `LoginFailed`.
+
+    It is sent as OAUTHBEARER (RFC 7628), where clients without a token are referred to the provider,
+    or as a password in clear, over TLS only.
+    """
+
+    check: Callable[[str], str]
+    configuration: str
+    scope: str
+    is_bearer: bool
+
+
 class Authenticator(Protocol):
     """Decides how a client authenticates, and records every decision in the journal."""
 
@@ -75,7 +91,7 @@ class Authenticator(Protocol):
 
     def authenticate(
         self, client: ClientInfo
-    ) -> AuthenticationOk | ScramChallenge | PasswordChallenge:
+    ) -> AuthenticationOk | ScramChallenge | PasswordChallenge | TokenChallenge:
         """Return the request for credentials; unknown users get the same as known ones.
 
         Raises:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import hmac
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
-from discreet.errors import LoginFailed, StoreFailed
+from discreet.errors import DiscreetError, LoginFailed, StoreFailed
 from discreet.guard.access.authority import Authority, DatabaseRole
 from discreet.guard.identity import passwords, scram, tokens
 from discreet.guard.identity.accounts import UserAccount, get_account, renew_hash
@@ -18,16 +18,19 @@ from discreet.guard.identity.authenticator import (
     ClientInfo,
     PasswordChallenge,
     ScramChallenge,
+    TokenChallenge,
 )
 from discreet.guard.identity.certificates import mapped_names, match_certificate
 from discreet.guard.identity.directory import ask_directory
 from discreet.guard.identity.lockout import Lockout, LoginAttempt
+from discreet.guard.identity.oidc import InvalidToken, TokenSubject, TokenVerifier
 from discreet.guard.identity.settings import AuthenticationSettings, Method
 
 if TYPE_CHECKING:
     from discreet.guard.control.documents import Documents
 
 SECRET_KIND = "secret"  # noqa: S105 (a kind of document)
+_SUBJECT_KIND = "subject"
 _OWN_SECRET = "door"  # noqa: S105 (its name)
 
 
@@ -41,6 +44,18 @@ class LoginDecision:
     is_admitted: bool
     reason: str
     at: datetime
+
+
+class UserGroups(Protocol):
+    """Changes rights so that they follow the groups of an identity provider."""
+
+    def create_user(self, user: str) -> None:
+        """Create a user without rights."""
+        ...
+
+    def assign_roles(self, user: str, roles: Collection[str], *, among: Collection[str]) -> None:
+        """Make a user a member of `roles`, and of no other of those in `among`."""
+        ...
 
 
 class RuleAuthenticator:
@@ -58,11 +73,15 @@ class RuleAuthenticator:
         journal: Callable[[LoginDecision], None],
         settings: AuthenticationSettings | None = None,
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
+        groups: UserGroups | None = None,
     ) -> None:
         self._documents, self._authority = documents, authority
         self._journal, self._clock = journal, clock
         self._settings = AuthenticationSettings() if settings is None else settings
         self._secret = _own_secret(documents)
+        provider = self._settings.provider
+        self._verifier = None if provider is None else TokenVerifier(provider)
+        self._groups = groups
         self._lockout = Lockout(documents, secret=self._secret, limits=self._settings.limits)
 
     def recognize(self, client: ClientInfo) -> ClientInfo:
@@ -71,7 +90,7 @@ class RuleAuthenticator:
 
     def authenticate(
         self, client: ClientInfo
-    ) -> AuthenticationOk | ScramChallenge | PasswordChallenge:
+    ) -> AuthenticationOk | ScramChallenge | PasswordChallenge | TokenChallenge:
         """Return the request for credentials of a client of the PostgreSQL protocol."""
         method = self._choose_method(client)
         self._require_wire(client, method)
@@ -81,8 +100,10 @@ class RuleAuthenticator:
                 return admitted
         if method in ("certificate", "reject"):
             raise self._refuse(client, method, f"the rules say {method}")
+        if self._is_asked_by_provider(client.user, method):
+            return self._ask_for_token(client)
         if self._is_asked_by_directory(client.user, method):
-            self._require_encrypted(client)
+            self._require_encrypted(client, "ldap")
             return PasswordChallenge(lambda password: self._check_directory(client, password))
         return ScramChallenge(_RuleScramExchange(self, client))
 
@@ -96,8 +117,11 @@ class RuleAuthenticator:
         self._require_wire(client, method)
         if method in ("certificate", "reject"):
             raise self._refuse(client, method, f"the rules say {method}")
+        if self._is_asked_by_provider(client.user, method):
+            self._require_encrypted(client, "oidc")
+            return self._check_provider_token(client, password)
         if self._is_asked_by_directory(client.user, method):
-            self._require_encrypted(client)
+            self._require_encrypted(client, "ldap")
             return self._check_directory(client, password)
         account = self._get_account(client.user)
         is_right = self._is_password_of(account, client.user, password)
@@ -116,6 +140,9 @@ class RuleAuthenticator:
         """
         self._require_wire(client, "auto")
         now = self._clock()
+        if self._verifier is not None and token.count(".") == 2:
+            found = self._admit_subject(client, token)
+            return tokens.ApiToken("oidc", found.user, ("query",), now)
         found = tokens.find_token(self._documents, token, now=now)
         is_blocked = self._lockout.is_address_blocked(client.address, now=now)
         role = None if found is None else self._authority().role_of(found.user)
@@ -179,15 +206,15 @@ class RuleAuthenticator:
             "this server takes connections under TLS only (sslmode=require)", sqlstate="28000"
         )
 
-    def _require_encrypted(self, client: ClientInfo) -> None:
-        """Refuse to request a directory's password without TLS, even from this machine.
+    def _require_encrypted(self, client: ClientInfo, method: str) -> None:
+        """Refuse to request a directory's password or a token without TLS, even from this machine.
 
         It is sent in clear, and gives access to more than this server.
         """
         if not client.is_encrypted:
-            self._record_decision(client, "ldap", is_admitted=False, reason="no TLS")
+            self._record_decision(client, method, is_admitted=False, reason="no TLS")
             raise LoginFailed(
-                "passwords of the directory are taken under TLS only (sslmode=require)",
+                "tokens and passwords of the directory are taken under TLS only (sslmode=require)",
                 sqlstate="28000",
             )
 
@@ -212,6 +239,87 @@ class RuleAuthenticator:
             raise self._refuse(client, "certificate", why_not)
         self._record_decision(client, "certificate", is_admitted=True, reason=name)
         return AuthenticationOk("certificate")
+
+    def _is_asked_by_provider(self, user: str, method: Method) -> bool:
+        """Return whether a token is requested: that depends on no one's being a user."""
+        provider = self._settings.provider
+        if provider is None or method not in ("auto", "oidc"):
+            return method == "oidc"
+        return method == "oidc" or user not in provider.password_users
+
+    def _ask_for_token(self, client: ClientInfo) -> TokenChallenge:
+        self._require_encrypted(client, "oidc")
+        provider = self._settings.provider
+        if provider is None:
+            raise self._refuse(client, "oidc", "no provider is set")
+        return TokenChallenge(
+            lambda token: self._check_provider_token(client, token),
+            configuration=provider.configuration,
+            scope=provider.scope,
+            is_bearer=(client.sasl or provider.wire) == "oauthbearer",
+        )
+
+    def _check_provider_token(self, client: ClientInfo, token: str) -> str:
+        """Return `oidc` if the token is valid and was issued to this user."""
+        self._admit_subject(client, token)
+        return "oidc"
+
+    def _admit_subject(self, client: ClientInfo, token: str) -> TokenSubject:
+        """Return who a token admits, after their roles follow their groups; or refuse it.
+
+        Over HTTP the client names no user.
+        """
+        now, found, reason = self._clock(), None, "too many failures from this address"
+        if not self._lockout.is_address_blocked(client.address, now=now):
+            try:
+                found = self._verify_subject(client, token)
+                reason = self._why_not(found.user, now=now) or self._follow_groups(found) or ""
+            except (InvalidToken, DiscreetError) as error:
+                reason = str(error)
+            if found is None:
+                self._lockout.fail_address(client.address, now=now)
+        user = client.user or (found.user if found else "")
+        is_admitted = found is not None and not reason
+        self._record_decision(
+            client, "oidc", is_admitted=is_admitted, reason=reason or "token", user=user
+        )
+        if found is None or not is_admitted:
+            raise LoginFailed("token authentication failed", sqlstate="28000")
+        return found
+
+    def _verify_subject(self, client: ClientInfo, token: str) -> TokenSubject:
+        """Return who a valid token was issued to; a user who is new here is created if so set."""
+        provider = self._settings.provider
+        if self._verifier is None or provider is None:
+            raise InvalidToken("no provider is set")
+        found = self._verifier.verify(token)
+        if client.user not in ("", found.user):
+            raise InvalidToken("the token was issued to another user")
+        method = self._choose_method(replace(client, user=found.user))
+        if method in ("certificate", "reject"):
+            raise InvalidToken(f"the rules say {method}")
+        # Those who name users at the provider must not thereby become one who was made here.
+        if found.user in provider.password_users or self._has_password(found.user):
+            raise InvalidToken("this user logs in by password")
+        if provider.groups and found.groups.isdisjoint(provider.groups):
+            raise InvalidToken("the token's user is in none of the groups")
+        if found.user not in self._authority().roles and provider.create_users and self._groups:
+            self._groups.create_user(found.user)
+        return found
+
+    def _follow_groups(self, found: TokenSubject) -> str | None:
+        """Bind a user to the token's subject and to the roles of its groups; return why not."""
+        provider, key = self._settings.provider, self._account_key(found.user)
+        if provider is None:
+            return "no provider is set"
+        mine = {"issuer": provider.issuer, "subject": found.subject}
+        # A name that the provider gives to another person must not open what the first one had.
+        if self._documents.update(_SUBJECT_KIND, key, lambda old: old or mine) != mine:
+            return "this name belongs to another subject of the provider"
+        if provider.groups and self._groups is not None:
+            wanted = {role for name, role in provider.groups.items() if name in found.groups}
+            self._groups.assign_roles(found.user, wanted, among=set(provider.groups.values()))
+        return None
 
     def _is_asked_by_directory(self, user: str, method: Method) -> bool:
         if method == "ldap" or self._settings.directory is None:
@@ -257,6 +365,10 @@ class RuleAuthenticator:
         if account.hashed is not None:
             return fits_hash
         return fits_verifier and account.verifier is not None
+
+    def _has_password(self, user: str) -> bool:
+        account = self._get_account(user)
+        return account.is_in_directory or account.verifier is not None or account.hashed is not None
 
     def _get_account(self, user: str) -> UserAccount:
         return get_account(self._documents, self._account_key(user))

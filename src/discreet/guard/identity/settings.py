@@ -10,10 +10,11 @@ from discreet.errors import WrongUsage
 from discreet.guard.identity.authenticator import ClientInfo
 from discreet.guard.identity.directory import LdapDirectory
 from discreet.guard.identity.lockout import LockoutLimits
+from discreet.guard.identity.oidc import OidcProvider
 from discreet.guard.identity.passwords import LEAST_LENGTH
 from discreet.guard.identity.scram import ITERATIONS
 
-Method = Literal["auto", "scram", "certificate", "ldap", "reject"]
+Method = Literal["auto", "scram", "certificate", "ldap", "oidc", "reject"]
 LOCAL = "local"
 
 
@@ -22,7 +23,8 @@ class AuthenticationRule:
     """How some clients authenticate; empty lists match every user and network.
 
     `auto` needs no password if the client's certificate is the user's. Otherwise it requests one:
-    the one stored here or, for users in the directory, the one stored there.
+    the one stored here or, for users in the directory, the one stored there. With an identity
+    provider it requests a token instead, except of the users who are listed.
     """
 
     method: Method
@@ -56,6 +58,7 @@ class AuthenticationSettings:
     rules: tuple[AuthenticationRule, ...] = (AuthenticationRule("auto"),)
     requires_tls: bool = True  # for all but local clients
     directory: LdapDirectory | None = None
+    provider: OidcProvider | None = None
     limits: LockoutLimits = field(default_factory=LockoutLimits)
     iterations: int = ITERATIONS
     least_length: int = LEAST_LENGTH

@@ -87,6 +87,7 @@ class ClientConnection:
             is_encrypted=wire.is_encrypted,
             is_local=wire.is_local,
             certificate=wire.certificate() if wire.is_encrypted else None,
+            sasl=startup.sasl,
             binding=tls.binding if tls is not None and wire.is_encrypted else None,
         )
 

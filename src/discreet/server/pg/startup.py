@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shlex
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
-from discreet.errors import StatementFailed
+from discreet.errors import LoginFailed, StatementFailed
 from discreet.guard.identity.authenticator import (
     AuthenticationOk,
     Authenticator,
@@ -16,6 +17,7 @@ from discreet.guard.identity.authenticator import (
     PasswordChallenge,
     ScramChallenge,
     ScramExchange,
+    TokenChallenge,
 )
 from discreet.server.pg.limits import BEFORE_LOGIN_BYTES
 from discreet.server.pg.messages import (
@@ -44,6 +46,12 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
+OAUTHBEARER = "OAUTHBEARER"
+# The characters of a token are those of RFC 6750.
+_BEARER = re.compile(
+    rb"[ny],,\x01(?:[A-Za-z]+=[^\x01]*\x01)*?auth=(?:[Bb]earer +([A-Za-z0-9._~+/-]+=*))?\x01"
+    rb"(?:[A-Za-z]+=[^\x01]*\x01)*\x01"
+)
 CLEARTEXT, SASL, SASL_CONTINUE, SASL_FINAL = 3, 10, 11, 12
 _UTF8 = re.compile(r"'?(utf-?8|unicode|sql_ascii|auto)'?", re.IGNORECASE)
 
@@ -55,6 +63,7 @@ class Startup:
     user: str
     database: str
     parameters: dict[str, str]
+    sasl: str | None = None
 
 
 @dataclass(frozen=True)
@@ -136,7 +145,10 @@ def _make_startup(given: dict[str, str]) -> Startup:
         **given,
         "client_encoding": "UTF8",
     }
-    return Startup(user, database, parameters)
+    sasl = parameters.pop("discreet.login", None)
+    if sasl not in (None, "password", "oauthbearer"):
+        raise StatementFailed("22023", "discreet.login is one of: password, oauthbearer")
+    return Startup(user, database, parameters, sasl)
 
 
 def parse_startup_options(text: str) -> dict[str, str]:
@@ -176,6 +188,10 @@ async def authenticate_client(
         return ask.method
     if isinstance(ask, ScramChallenge):
         return await _authenticate_scram(wire, ask.exchange, in_thread)
+    if isinstance(ask, TokenChallenge):
+        if ask.is_bearer:
+            return await _authenticate_bearer(wire, ask, in_thread)
+        ask = PasswordChallenge(ask.check)
     return await _authenticate_password(wire, ask, client, in_thread)
 
 
@@ -203,6 +219,46 @@ async def _authenticate_scram(wire: Wire, exchange: ScramExchange, in_thread: Th
     signature = await in_thread(lambda: exchange.final(proof))
     wire.write(authentication(SASL_FINAL, signature))
     return mechanism.lower()
+
+
+async def _authenticate_bearer(wire: Wire, ask: TokenChallenge, in_thread: ThreadRunner) -> str:
+    """Take a token by OAUTHBEARER (RFC 7628), as PostgreSQL 18 does."""
+    wire.write(authentication(SASL, encode_cstring(OAUTHBEARER) + b"\0"))
+    body = await _read_login_message(wire)
+    mechanism, first = body.text(), body.sized()
+    body.end()
+    if mechanism != OAUTHBEARER or first is None:
+        raise StatementFailed("08P01", "client selected an invalid SASL authentication mechanism")
+    token = read_bearer_token(first)
+    if token:
+        try:
+            return await in_thread(lambda: ask.check(token))
+        except LoginFailed as error:
+            failure = error
+    else:
+        failure = LoginFailed("a token of the identity provider is needed", sqlstate="28000")
+    status = {
+        "status": "invalid_token",
+        "openid-configuration": ask.configuration,
+        "scope": ask.scope,
+    }
+    wire.write(authentication(SASL_CONTINUE, json.dumps(status).encode()))
+    await _read_login_message(wire)
+    raise failure
+
+
+def read_bearer_token(message: bytes) -> str:
+    r"""Return the token in a client's first message, empty if it only asks for the provider.
+
+    >>> read_bearer_token(b"n,,\x01auth=Bearer eyJ.e30.c2ln\x01\x01")
+    'eyJ.e30.c2ln'
+    >>> read_bearer_token(b"n,,\x01auth=\x01\x01")
+    ''
+    """
+    found = _BEARER.fullmatch(message)
+    if found is None:
+        raise StatementFailed("08P01", "malformed OAUTHBEARER message")
+    return (found[1] or b"").decode("ascii")
 
 
 async def _authenticate_password(
