@@ -188,6 +188,29 @@ def test_rows_are_counted_by_their_nearest_center(any_engine, unit):
     counter.close()
 
 
+@pytest.mark.parametrize("scores", [1, 3])
+def test_rows_are_counted_by_what_leaves_weigh_together(any_engine, scores):
+    visits = make_visits(300)
+    held = hold({"visits": visits}, POLICY.format(unit="person"), engine=any_engine)
+    counter = open_counter(held)
+    codes = np.stack([visits.column(name).to_numpy() for name in "abc"], axis=1)
+    trees = [
+        CodeTree((CodeSplit(2, (0, 90), (1, 2)), CodeSplit(1, (0, 1, 3), (3, 4, 3)), *[None] * 3)),
+        CodeTree((CodeSplit(0, (0, 1), (1, 2)), None, None)),
+    ]
+    chance = np.random.default_rng(5)
+    weights = [chance.integers(-99, 99, (len(tree.leaves), scores)) for tree in trees]
+    cuts = [-50, 0, 1, 60]
+    total = sum(one[tree.find_leaves(codes)] for tree, one in zip(trees, weights, strict=True))
+    places = np.searchsorted(cuts, total[:, 0], side="right") if scores == 1 else total.argmax(1)
+    expected = np.zeros((5 if scores == 1 else scores, 5), np.int64)
+    factors = unit_factors(visits.column("person").to_pylist())
+    np.add.at(expected, (places, codes[:, 1]), factors)
+    found = counter.count_by_forest(trees, weights, cuts, [(1,)])
+    np.testing.assert_array_equal(found[0], expected)
+    counter.close()
+
+
 def test_rows_that_are_registered_count_by_their_rank():
     visits = pa.table({"person": [1] * 6, "rank": [1, 2, 3, 4, 5, 6], "a": [0, 1, 2, 0, 1, 2]})
     policy = "tables: {visits: {unit: person, limits: {rows-per-unit: 4}, columns: {person: identifier}}}"

@@ -65,6 +65,21 @@ class ArrayCounts:
             for some in columns
         ]
 
+    def count_by_forest(self, trees, weights, cuts, columns):
+        found = [one[tree.find_leaves(self.rows)] for tree, one in zip(trees, weights, strict=True)]
+        total = np.sum(found, axis=0)
+        is_one = total.shape[1] == 1
+        places = (
+            np.searchsorted(cuts, total[:, 0], side="right") if is_one else total.argmax(axis=1)
+        )
+        size = len(cuts) + 1 if is_one else total.shape[1]
+        return [
+            _tabulate(
+                [places, *(self.rows[:, i] for i in some)], [size, *(self.sizes[i] for i in some)]
+            )
+            for some in columns
+        ]
+
 
 def _tabulate(codes, shape):
     places = np.ravel_multi_index(codes, shape)

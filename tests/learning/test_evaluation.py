@@ -23,11 +23,13 @@ from tests.learning.test_boosting import DECLARED, make_people
 import discreet
 from discreet.api.learn import explain_learning, learn
 from discreet.cli.learn import command
+from discreet.domain.code_tree import CodeSplit, CodeTree
 from discreet.dp.spending import PureSpending
 from discreet.errors import BudgetExceeded, InvalidBudget, UnknownColumn, WrongUsage
 from discreet.learning.additive import AdditiveModel
-from discreet.learning.evaluation import divide_column, plan_evaluation
+from discreet.learning.evaluation import CHANCES, divide_column, plan_evaluation
 from discreet.learning.performance import read_performance
+from discreet.learning.tree_model import LeafTree, TreeModel
 
 SIZES = [4, 30, 3]
 NUMBERS = {**DECLARED, "bounds": {"age": (0, 99), "cost": (0, 1600)}}
@@ -51,8 +53,30 @@ def make_model(task):
     return AdditiveModel(space, "identity", np.array([-1.0]), shapes, bounds=(0, 38)), rows
 
 
+def make_several(form, classes):
+    """Return a model of trees, or of shapes for several classes, and rows that it predicts about right."""
+    sizes = [4, 30, classes + 1]
+    space = make_space(sizes, ordered=(1,))
+    chance = np.random.default_rng(4)
+    rows = np.stack([chance.integers(0, size, 400) for size in sizes], axis=1)
+    wanted = rows[:, 1] * classes // 30
+    rows[:, 2] = np.where(chance.random(400) < 0.7, wanted, rows[:, 2])
+    if form == "shapes":
+        first, second = chance.normal(0, 1, (4, classes)), np.zeros((30, classes))
+        second[np.arange(30), np.arange(30) * classes // 30] = 2
+        return AdditiveModel(space, "softmax", np.full(classes, 0.1), (first, second)), rows
+    trees = []
+    for start in (8, 15, 22):
+        root = CodeSplit(1, (0, start), (1, 2))
+        tree = CodeTree((root, None, CodeSplit(0, (0, 2), (3, 4)), None, None))
+        chances = chance.dirichlet(np.ones(classes), len(tree.leaves))
+        trees.append(LeafTree(tree, chances, np.ones(len(tree.leaves))))
+    return TreeModel(space, tuple(trees)), rows
+
+
 def make_plan(task):
-    model, rows = make_model(task)
+    made = {"several": ("shapes", 3), "trees": ("trees", 2), "several by trees": ("trees", 4)}
+    model, rows = make_several(*made[task]) if task in made else make_model(task)
     groups = [divide_column(model.space.features[place]) for place in (0, 1)]
     return model, plan_evaluation(model.space, model, groups), rows
 
@@ -63,9 +87,10 @@ def judge(plan, rows, spending):
 
 
 TASKS = ["classification", "regression"]
+CLASSES = ["several", "trees", "several by trees"]
 
 
-@pytest.mark.parametrize("task", TASKS)
+@pytest.mark.parametrize("task", [*TASKS, *CLASSES])
 @given(person=st.data())
 @settings(max_examples=20, deadline=None)
 def test_one_person_costs_at_most_the_price_of_an_evaluation(task, person):
@@ -74,10 +99,10 @@ def test_one_person_costs_at_most_the_price_of_an_evaluation(task, person):
     assert replay_evaluation(plan, rows, np.vstack([rows, one])) <= 1 + 1e-9
 
 
-@pytest.mark.parametrize("task", TASKS)
+@pytest.mark.parametrize("task", [*TASKS, *CLASSES])
 def test_a_person_who_is_there_twice_exceeds_the_price_of_an_evaluation(task):
     _, plan, rows = make_plan(task)
-    one = [0, 0, int(rows[:, 2].max())]
+    one = [0, 0, len(plan.space.classes) - 1 if task in CLASSES else int(rows[:, 2].max())]
     assert replay_evaluation(plan, rows, np.vstack([rows, one, one])) > 1
 
 
@@ -117,6 +142,27 @@ def test_figures_of_classes_are_those_of_the_rows_where_noise_is_small():
     assert sum(one.rows for one in seen) == pytest.approx(len(rows), abs=1)
 
 
+@pytest.mark.parametrize("task", CLASSES)
+def test_figures_of_trees_and_of_several_classes_are_those_of_the_rows(task):
+    model, plan, rows = make_plan(task)
+    found = judge(plan, rows, PureSpending(Fraction(10_000), sensitivity=1))
+    rows = rows[rows[:, 2] < len(plan.space.classes)]
+    chances, truth = model.predict(rows), rows[:, 2]
+    is_right = chances.argmax(axis=1) == truth
+    assert found.rows == pytest.approx(len(rows), abs=0.1)
+    assert found.accuracy.value == pytest.approx(is_right.mean(), abs=1e-3)
+    assert found.baseline == pytest.approx(np.bincount(truth).max() / len(rows), abs=1e-3)
+    one = next(one for one in found.groups if (one.column, one.group) == ("x0", "1"))
+    assert one.accuracy.value == pytest.approx(is_right[rows[:, 0] == 1].mean(), abs=1e-3)
+    if found.classes > 2:
+        assert [one.column for one in found.groups[: found.classes]] == ["x2"] * found.classes
+        mine = found.groups[1]
+        assert mine.accuracy.value == pytest.approx(is_right[truth == 1].mean(), abs=1e-3)
+    else:
+        buckets = np.searchsorted(CHANCES, chances[:, 1])  # rows in one bucket count as half
+        assert found.auc.value == pytest.approx(roc_auc_score(truth, buckets), abs=1e-3)
+
+
 def test_figures_of_numbers_are_those_of_the_rows_where_noise_is_small():
     model, plan, rows = make_plan("regression")
     found = judge(plan, rows, PureSpending(Fraction(10_000), sensitivity=1))
@@ -151,7 +197,7 @@ def test_stated_errors_are_those_of_the_noise(task):
     assert 0.02 < np.median(offs) < 1.1
 
 
-@pytest.mark.parametrize("task", TASKS)
+@pytest.mark.parametrize("task", [*TASKS, *CLASSES])
 def test_without_rows_noise_hides_every_figure(task):
     _, plan, rows = make_plan(task)
     found = judge(plan, rows[:0], PureSpending(Fraction(1, 100), sensitivity=1))
@@ -186,6 +232,17 @@ def test_the_engine_judges_other_rows_for_a_price_of_their_own(tmp_path):
     assert (again.evaluation, again.spent["epsilon"]) == (found, 0)
 
 
+@pytest.mark.parametrize(
+    ("learner", "target"), [("tree", "ill"), ("forest", "town"), ("naive-bayes", "town")]
+)
+def test_the_engine_judges_trees_and_several_classes(learner, target):
+    people = make_people(1000)
+    asked = {"target": target, "features": ["age", "smokes"], "learner": learner, "evaluate": 9}
+    model = learn(people, **DECLARED, **asked)
+    assert model.cautions == ()
+    assert model.evaluation.accuracy.value == pytest.approx(model.score(people), abs=0.02)
+
+
 def test_by_default_the_rows_are_those_that_it_was_learned_from():
     model = learn(make_people(2000), **NUMBERS, target="cost", learner="boosting", evaluate=9)
     assert model.evaluation.same_rows
@@ -207,7 +264,7 @@ def test_the_price_of_an_evaluation_is_said_before_it_is_paid():
     [
         ({"evaluate": 0}, InvalidBudget, "above 0"),
         ({"subgroups": ["town"]}, WrongUsage, "price of its own"),
-        ({"evaluate": 1, "target": "town"}, WrongUsage, "two classes"),
+        ({"evaluate": 1, "target": None, "learner": "pca"}, WrongUsage, "predicts a class or"),
         ({"evaluate": 1, "subgroups": ["twon"]}, UnknownColumn, "town"),
         ({"evaluate": 1, "subgroups": ["ill"]}, WrongUsage, "no groups"),
         ({"evaluate": 1, "evaluate_on": OTHERS}, WrongUsage, "form"),

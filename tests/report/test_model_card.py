@@ -119,13 +119,21 @@ def test_a_model_from_its_file_has_a_card(tmp_path: Any):
     assert "Shape functions" in (tmp_path / "card.html").read_text("utf-8")
 
 
-def test_the_card_of_a_tree_has_its_conditions_and_says_why_it_was_not_judged():
+def test_the_card_of_a_tree_has_its_conditions_and_how_well_it_predicts():
     model = learn("ill", learner="tree", evaluate=1)
     page = render_model_card(model, on=ON)
     assert model.explain().splitlines()[0].partition(" ")[0] in page
     assert "<pre>" in page
-    assert "The model was not evaluated." in page
+    assert "Area under the ROC curve" in page
     assert "<b>ward" not in page
+
+
+def test_the_card_of_several_classes_has_how_often_each_is_right():
+    page = render_model_card(learn("ward", learner="tree", evaluate=4), on=ON)
+    assert "Always the most frequent class" in page
+    assert "Area under the ROC curve" not in page
+    assert "ward: c" in page
+    assert HOSTILE not in page
 
 
 def test_a_notebook_shows_shapes(judged: Any):

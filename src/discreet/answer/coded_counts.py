@@ -178,12 +178,55 @@ class CodedCounter:
         with self._lock:
             far = self._select_coded(named, self.store_rows())
             nearest = find_smallest([build.column(name) for name in named])
-            near = self._select_coded({_LEAF: nearest}, build.computed_once(far, _ROWS))
-            rows = build.computed_once(near, _ROWS)
-            group = _Group(build.column(_LEAF), count)
-            found = self._count_groups(rows, [(group, some) for some in columns], self._sizes)
+            found = self._count_places(_Group(nearest, count), far, columns)
         self.has_counted = True
         return found
+
+    def count_by_forest(
+        self,
+        trees: Sequence[CodeTree],
+        weights: Sequence[NDArray[np.int64]],
+        cuts: Sequence[int],
+        columns: Sequence[Columns],
+    ) -> list[Counts]:
+        """Return the counts of each of `columns` by what the leaves that a row falls into weigh in all, the first axis.
+
+        `weights` has for each tree an array of leaves by scores. Of one score it counts how many of `cuts` the sum
+        reaches; of several the place of the largest sum, of equal ones the first.
+        """
+        codes = [build.column(name) for name in self._names]
+        leaves = {
+            f"{_LEAF}{number}": tree.leaf_expression(codes) for number, tree in enumerate(trees)
+        }
+        count = weights[0].shape[1]
+        sums = {
+            f"{_DISTANCE}{place}": _add_up(
+                build.cast_tree(
+                    look_up_code(build.column(name), -one[:, place]), exp.DataType.Type.BIGINT
+                )
+                for name, one in zip(leaves, weights, strict=True)
+            )
+            for place in range(count)
+        }
+        below = [build.column(name) for name in sums]  # what is weighed, with the sign changed
+        group = _Group(find_smallest(below), count)
+        if count == 1:
+            group = _Group(find_bucket(exp.Neg(this=below[0]), cuts), len(cuts) + 1)
+        with self._lock:
+            fallen = build.computed_once(self._select_coded(leaves, self.store_rows()), _ROWS)
+            found = self._count_places(group, self._select_coded(sums, fallen), columns)
+        self.has_counted = True
+        return found
+
+    def _count_places(
+        self, place: _Group, rows: exp.Select, columns: Sequence[Columns]
+    ) -> list[Counts]:
+        """Return the counts of each of `columns` by a number that is found once for each row."""
+        named = {_LEAF: place.number}
+        placed = self._select_coded(named, build.computed_once(rows, _ROWS))
+        group = _Group(build.column(_LEAF), place.size)
+        source = build.computed_once(placed, _ROWS)
+        return self._count_groups(source, [(group, some) for some in columns], self._sizes)
 
     def _score_rows(
         self, relation: exp.Table, weights: Sequence[NDArray[np.int64]], used: Columns

@@ -10,12 +10,14 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.domain.code_tree import CodeTree
 from discreet.domain.coded_column import CodedColumn
 from discreet.dp.spending import ONE_CELL, RowChange, ZcdpSpending, divide_budget
 from discreet.errors import WrongUsage
 from discreet.learning.additive import AdditiveModel
 from discreet.learning.features import FeatureSpace
 from discreet.learning.training import Codes, Columns, Counts
+from discreet.learning.tree_model import TreeModel
 
 Floats = NDArray[np.float64]
 # Where buckets of the predicted chance of a class begin: narrow near 0 and 1, where rare classes are.
@@ -27,6 +29,7 @@ _FINE = 20  # buckets of each level, from whose middles errors are computed
 _SCALE = 1 << 16  # a score of 1 as a whole number
 _WIDTH = 1 << 12  # of a fine bucket of a number, in whole numbers
 _FARTHEST = float(1 << 50)  # a weight, so that no sum of them overflows
+_MOST_WEIGHTS = 1 << 15  # of leaves that one query adds up
 _MOST_VALUES = 20  # of a column whose every value is a group
 _RANGES = 5  # into which a longer scale is divided
 _NUMBER_CHANGE = RowChange(4 * UNIT, 4 * UNIT**2)  # one level's rows and sum, two sums of squares
@@ -45,6 +48,66 @@ class ScoringCounts(Protocol):
     ) -> list[Counts]:
         """Return the counts of each of `columns` by how many of `cuts` a row's score reaches, the first axis."""
         ...
+
+    def count_by_center(
+        self, distances: Sequence[Counts | None], columns: Sequence[Columns]
+    ) -> list[Counts]:
+        """Return the counts of each of `columns` by the center that a row is nearest to, the first axis."""
+        ...
+
+    def count_by_forest(
+        self,
+        trees: Sequence[CodeTree],
+        weights: Sequence[Counts],
+        cuts: Sequence[int],
+        columns: Sequence[Columns],
+    ) -> list[Counts]:
+        """Return the counts of each of `columns` by what the leaves that a row falls into weigh in all, the first axis."""
+        ...
+
+
+class PredictionCounter(Protocol):
+    """What counts rows by what a model predicts of them."""
+
+    def count(self, counts: ScoringCounts, columns: Sequence[Columns]) -> list[Counts]:
+        """Return the counts of each of `columns` by bucket of the score, or by predicted class, the first axis."""
+        ...
+
+
+@dataclass(frozen=True)
+class ShapeScores:
+    """Predictions by the sum of what codes weigh: by how many of `cuts` it reaches."""
+
+    weights: tuple[Counts, ...]
+    cuts: tuple[int, ...]
+
+    def count(self, counts: ScoringCounts, columns: Sequence[Columns]) -> list[Counts]:
+        """Return the counts of each of `columns` by bucket of the score."""
+        return counts.count_scored(self.weights, self.cuts, columns)
+
+
+@dataclass(frozen=True)
+class ShapeChoice:
+    """Predictions of the class whose sum is the largest, by how far each code is from each class."""
+
+    distances: tuple[Counts | None, ...]
+
+    def count(self, counts: ScoringCounts, columns: Sequence[Columns]) -> list[Counts]:
+        """Return the counts of each of `columns` by predicted class."""
+        return counts.count_by_center(self.distances, columns)
+
+
+@dataclass(frozen=True)
+class LeafScores:
+    """Predictions by the sum of what leaves weigh, of one score for two classes or of one for each of several."""
+
+    trees: tuple[CodeTree, ...]
+    weights: tuple[Counts, ...]
+    cuts: tuple[int, ...]
+
+    def count(self, counts: ScoringCounts, columns: Sequence[Columns]) -> list[Counts]:
+        """Return the counts of each of `columns` by bucket of the score, or by predicted class."""
+        return counts.count_by_forest(self.trees, self.weights, self.cuts, columns)
 
 
 @dataclass(frozen=True)
@@ -95,9 +158,10 @@ class MeasuredPredictions:
     """Noisy counts of rows by prediction and truth: all that figures follow from.
 
     Attributes:
-        overall: Rows by bucket of the score and by class; of numbers, what `measure_numbers` says.
-        groups: For each column of groups, rows by predicted class, class and group; of numbers, by figure
-            and group.
+        overall: Rows by bucket of the score and by class; of several classes, by whether the predicted one is right
+            and by class; of numbers, what `_add_up_numbers` says.
+        groups: For each column of groups, rows by predicted class, class and group; of several classes, by whether
+            the predicted one is right and by group; of numbers, by figure and group.
         scales: The noise of one count of each of these.
     """
 
@@ -126,15 +190,13 @@ class EvaluationPlan:
         space: The features and the target.
         extra: Columns of groups that are neither.
         groups: Whose figures are shown apart.
-        weights: What each code of each column adds to a score, in whole numbers.
-        cuts: The scores at which buckets begin.
+        counter: What counts rows by what is predicted of them.
     """
 
     space: FeatureSpace
     extra: tuple[CodedColumn, ...]
     groups: tuple[Subgroups, ...]
-    weights: tuple[Counts, ...]
-    cuts: tuple[int, ...]
+    counter: PredictionCounter
 
     @property
     def columns(self) -> tuple[CodedColumn, ...]:
@@ -144,7 +206,8 @@ class EvaluationPlan:
     def measure(self, counts: ScoringCounts, spending: ZcdpSpending) -> MeasuredPredictions:
         """Return noisy counts of predictions, for all that `spending` has, an equal share for each table.
 
-        Guarantee: that of `spending`. A row is in one cell of each table of classes. Of numbers, it adds to
+        Guarantee: that of `spending`. A row is in one cell of each table of classes, and in one of what is added up
+        of these. Of numbers, it adds to
         one level's rows and sum and to two sums of squares, each by at most one; of a group, to its rows, its
         sum of errors and of their squares.
         """
@@ -152,7 +215,7 @@ class EvaluationPlan:
         names = [column.name for column in self.columns]
         places = [names.index(one.column.name) for one in self.groups]
         wanted = [(target,), *((target, place) for place in places)]
-        exact = counts.count_scored(self.weights, self.cuts, wanted)
+        exact = self.counter.count(counts, wanted)
         shares = divide_budget(spending.left, [1.0] * len(exact))
         is_number = self.space.task == "regression"
         changes = [_NUMBER_CHANGE if is_number else ONE_CELL]
@@ -162,11 +225,12 @@ class EvaluationPlan:
             _join_codes(one[:, :-1], some.codes)
             for one, some in zip(exact[1:], self.groups, strict=True)
         ]
-        sums = (
-            _add_up_numbers(tables, self.space.target_numbers)
-            if is_number
-            else _add_up_classes(tables)
-        )
+        if is_number:
+            sums = _add_up_numbers(tables, self.space.target_numbers)
+        elif len(self.space.classes) > 2:
+            sums = _add_up_right(tables)
+        else:
+            sums = _add_up_classes(tables)
         noisy = [
             spending.measure(one.ravel(), share, change=change).reshape(one.shape)
             for one, share, change in zip(sums, shares, changes, strict=True)
@@ -192,6 +256,14 @@ def _add_up_classes(tables: Sequence[Counts]) -> list[Counts]:
     first, *others = tables
     halves = [np.stack([one[:MIDDLE].sum(axis=0), one[MIDDLE:].sum(axis=0)]) for one in others]
     return [first, *halves]
+
+
+def _add_up_right(tables: Sequence[Counts]) -> list[Counts]:
+    """Return rows by whether the predicted class is wrong or right, and by class; of groups, by group."""
+    right = [np.einsum("cc...->c...", one) for one in tables]
+    wrong = [one.sum(axis=0) - same for one, same in zip(tables, right, strict=True)]
+    first, *others = [np.stack(pair) for pair in zip(wrong, right, strict=True)]
+    return [first, *(one.sum(axis=1) for one in others)]
 
 
 def _add_up_numbers(tables: Sequence[Counts], numbers: Floats) -> list[Counts]:
@@ -236,11 +308,11 @@ def require_judgeable(space: FeatureSpace) -> None:
     """Refuse, without a model, to judge what cannot be judged.
 
     Raises:
-        WrongUsage: Neither one of two classes nor a number is predicted.
+        WrongUsage: Nothing is predicted.
     """
-    if space.task not in ("classification", "regression") or len(space.classes) > 2:
+    if space.target is None:
         raise WrongUsage(
-            "An evaluation is of a model of two classes or of a number. Leave out --evaluate."
+            "An evaluation is of a model that predicts a class or a number. Leave out --evaluate."
         )
 
 
@@ -250,21 +322,53 @@ def plan_evaluation(
     """Return what is counted to judge a model.
 
     Raises:
-        WrongUsage: The model is none of two classes or of a number by shape functions.
+        WrongUsage: The model is neither of shape functions nor of trees, or too large for a query.
     """
-    if not isinstance(predictor, AdditiveModel) or predictor.link == "softmax":
-        raise WrongUsage(
-            "An evaluation needs a model of two classes or of a number that is a sum of shape functions. Leave out "
-            "--evaluate, or choose `boosting`."
-        )
     names = {column.name for column in space.columns}
     extra = tuple(one.column for one in groups if one.column.name not in names)
+    others = (*space.columns[len(space.features) :], *extra)
+    return EvaluationPlan(space, extra, tuple(groups), _choose_counter(predictor, others))
+
+
+def _choose_counter(predictor: Any, others: Sequence[CodedColumn]) -> PredictionCounter:
+    """Return what counts rows by predictions; `others` are columns that do not predict."""
+    if isinstance(predictor, TreeModel):
+        return _weigh_leaves(predictor)
+    if not isinstance(predictor, AdditiveModel):
+        raise WrongUsage(
+            "An evaluation needs a model of shape functions or of trees. Leave out --evaluate, or choose `boosting`."
+        )
+    if predictor.link == "softmax":
+        return ShapeChoice((*_measure_distances(predictor), *(None for _ in others)))
     weights, cuts = (
         _weigh_chances(predictor) if predictor.link == "logistic" else _weigh_numbers(predictor)
     )
-    others = (*space.columns[len(space.features) :], *extra)
     zeros = [np.zeros(column.size, np.int64) for column in others]
-    return EvaluationPlan(space, extra, tuple(groups), (*weights, *zeros), cuts)
+    return ShapeScores((*weights, *zeros), cuts)
+
+
+def _weigh_leaves(model: TreeModel) -> LeafScores:
+    """Return the weights of leaves: chances in whole numbers, and where buckets of their sum begin.
+
+    As in predictions, the first of equally likely classes is predicted.
+    """
+    classes = len(model.space.classes)
+    wanted = slice(1, 2) if classes == 2 else slice(None)
+    weights = [_round_weights(one.chances[:, wanted] * _SCALE) for one in model.trees]
+    if sum(one.size for one in weights) > _MOST_WEIGHTS:
+        raise WrongUsage(
+            "The trees have too many leaves and classes to be judged by one query. Choose fewer `trees`, or less `depth`."
+        )
+    cuts = _round_weights(np.array(CHANCES) * _SCALE * len(model.trees))
+    cuts[MIDDLE - 1] += 1
+    return LeafScores(tuple(one.tree for one in model.trees), tuple(weights), tuple(cuts.tolist()))
+
+
+def _measure_distances(model: AdditiveModel) -> list[Counts]:
+    """Return how far each code is from each class: the class that is nearest in all has the largest score."""
+    shapes = [_round_weights(-shape * _SCALE) for shape in model.shapes]
+    shapes[0] = shapes[0] + _round_weights(-model.intercept * _SCALE)
+    return shapes
 
 
 def _weigh_chances(model: AdditiveModel) -> tuple[list[Counts], tuple[int, ...]]:

@@ -83,8 +83,8 @@ class ModelEvaluation(Result):
         same_rows: Whether these are the rows it was learned from, so that figures are a little too good.
         epsilon: What the counts cost.
         rows: How many rows were judged, by a noisy count.
-        positive: The second class, which chances are of; None for numbers.
-        accuracy: The share of right predictions.
+        positive: The second of two classes, which chances are of; None for several classes and for numbers.
+        accuracy: The share of right predictions; None for numbers.
         baseline: The share of the more frequent class.
         auc: The chance that a row of the second class has a higher score than one of the first.
         false_positive_rate: Of the rows of the first class, the share that is predicted to be of the second.
@@ -92,7 +92,8 @@ class ModelEvaluation(Result):
         r_squared: The share of the variance of numbers that predictions explain; its error is that of noise.
         root_mean_squared_error: The usual error of predicted numbers; its error is that of noise.
         reliability: What is true of rows that are predicted alike.
-        groups: How well groups of rows are predicted.
+        groups: How well groups of rows are predicted; of several classes, the rows of each class come first.
+        classes: How many classes there are; 0 for numbers.
     """
 
     source: str
@@ -109,6 +110,7 @@ class ModelEvaluation(Result):
     root_mean_squared_error: NoisyFigure | None = None
     reliability: tuple[ReliabilityBucket, ...] = ()
     groups: tuple[SubgroupPerformance, ...] = ()
+    classes: int = 0
 
 
 def read_performance(
@@ -122,6 +124,8 @@ def read_performance(
     """Return what noisy counts say about a model: arithmetic on what was released."""
     if plan.space.task == "regression":
         return _read_numbers(plan, measured, source, same_rows=same_rows, epsilon=epsilon)
+    if len(plan.space.classes) > 2:
+        return _read_several(plan, measured, source, same_rows=same_rows, epsilon=epsilon)
     counts, scale = measured.overall, measured.scales[0]
     halves = np.stack([counts[:MIDDLE].sum(axis=0), counts[MIDDLE:].sum(axis=0)])
     is_right = np.zeros(counts.shape, bool)
@@ -151,6 +155,7 @@ def read_performance(
             for low, high, row in zip(edges[:-1], edges[1:], counts, strict=True)
         ),
         groups=tuple(_list_class_groups(plan.groups, measured)),
+        classes=2,
     )
 
 
@@ -177,6 +182,45 @@ def describe_performance(found: ModelEvaluation) -> str:
     where = "the rows it was learned from" if found.same_rows else f"the rows of {found.source}"
     figures = ", ".join(parts) or "noise hides all figures; a larger epsilon shows them"
     return f"By noisy counts for epsilon {found.epsilon:g}, on {where}: {figures}."
+
+
+def _read_several(
+    plan: EvaluationPlan,
+    measured: MeasuredPredictions,
+    source: str,
+    *,
+    same_rows: bool,
+    epsilon: float,
+) -> ModelEvaluation:
+    """Return the figures of several classes, from counts by whether the predicted one is right."""
+    counts, scale = measured.overall, measured.scales[0]
+    is_right = np.zeros(counts.shape, bool)
+    is_right[1] = True
+    whole = max(1.0, float(counts.sum()))
+    target = plan.space.columns[-1].name
+    tables = [(target, [str(one) for one in plan.space.classes], counts, scale)]
+    for one, table, size in zip(plan.groups, measured.groups, measured.scales[1:], strict=True):
+        tables.append((one.column.name, [*one.names], table, size))
+    groups = tuple(
+        SubgroupPerformance(
+            column,
+            name,
+            max(0.0, float(table[:, place].sum())),
+            accuracy=estimate_share(table[:, place], np.array([False, True]), scale=size),
+        )
+        for column, names, table, size in tables
+        for place, name in enumerate(names)
+    )
+    return ModelEvaluation(
+        source,
+        same_rows,
+        epsilon,
+        max(0.0, float(counts.sum())),
+        accuracy=estimate_share(counts, is_right, scale=scale),
+        baseline=min(1.0, max(0.0, float(counts.sum(axis=0).max()) / whole)),
+        groups=groups,
+        classes=len(plan.space.classes),
+    )
 
 
 def _list_class_groups(

@@ -71,7 +71,7 @@ def _describe_source(found: ModelEvaluation) -> tuple[str, ...]:
 
 def _figure_table(found: ModelEvaluation) -> PageTable:
     rows = [("Rows with a target, by a noisy count", f"{found.rows:,.0f}")]
-    if found.positive is None:
+    if not found.classes:
         rows += [
             ("R² (± of noise)", _format_number(found.r_squared)),
             (
@@ -83,7 +83,10 @@ def _figure_table(found: ModelEvaluation) -> PageTable:
         baseline = HIDDEN if found.baseline is None else format_percent(found.baseline)
         rows += [
             ("Right predictions (accuracy)", format_figure(found.accuracy)),
-            ("Always the more frequent class", baseline),
+            ("Always the most frequent class", baseline),
+        ]
+    if found.classes == 2:
+        rows += [
             ("Area under the ROC curve (AUC)", _format_rank(found.auc)),
             ("False positive rate", format_figure(found.false_positive_rate)),
             ("False negative rate", format_figure(found.false_negative_rate)),
@@ -160,7 +163,10 @@ def _group_table(found: ModelEvaluation) -> PageTable | None:
         return None
     caption = "Groups of rows, each figure from noisy counts of the group alone"
     first = ("Group", "Rows")
-    if found.positive is None:
+    if found.classes > 2:
+        rights = tuple((*_name_group(one), format_figure(one.accuracy)) for one in found.groups)
+        return PageTable(caption, (*first, "Right"), rights, frozenset({1, 2}))
+    if not found.classes:
         return PageTable(
             caption,
             (*first, "Too high by", "Root mean squared error"),
