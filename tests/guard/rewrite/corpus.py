@@ -1,6 +1,42 @@
 """Statements that PostgreSQL and discreet must answer alike, each as several roles."""
 
 QUERIES = """
+SELECT * FROM generate_series(1, 3)
+SELECT g, g * 2 FROM generate_series(1, 7, 3) g
+SELECT x FROM generate_series(3, 1, -1) AS g (x)
+SELECT g.g FROM generate_series(1, 0) AS g
+SELECT generate_series FROM generate_series(1, 2)
+SELECT e.name, g FROM emp e, generate_series(1, e.id) g WHERE e.id < 4
+SELECT e.name, g FROM emp e LEFT JOIN LATERAL generate_series(4, e.id) g ON true
+SELECT * FROM generate_series('2020-01-01'::timestamp, '2020-01-03', '1 day')
+SELECT d::date FROM generate_series('2020-01-31'::date, '2020-03-31'::date, interval '1 month') AS d
+SELECT count(*) FROM generate_series(timestamp '2020-01-01', timestamp '2020-01-02', '1 hour') h
+SELECT * FROM generate_series(1, 2, 0)
+SELECT * FROM generate_series('a', 'b')
+SELECT * FROM generate_series(name, name) FROM emp
+SELECT u FROM unnest(ARRAY[3, 1, NULL]) u
+SELECT * FROM unnest(ARRAY[1, 2], '{a}'::text[]) AS t (x, y)
+SELECT unnest FROM unnest('{a,b}'::text[])
+SELECT e.name, u FROM emp e, unnest(ARRAY[e.dept, 'x']) AS u
+SELECT e.name, u.p FROM emp e CROSS JOIN LATERAL unnest(string_to_array(e.name, 'n')) AS u (p)
+SELECT name FROM emp WHERE id IN (SELECT unnest('{1,2}'::int[]))
+SELECT unnest(ARRAY[id, 10]) FROM emp WHERE id < 3
+SELECT id, generate_series(1, id) AS n FROM emp WHERE id < 4 ORDER BY 1, 2
+SELECT id, unnest(ARRAY[1, 2]), unnest(ARRAY[7]) FROM emp WHERE id = 1
+SELECT * FROM unnest('{a}')
+SELECT * FROM unnest(name)
+SELECT * FROM unnest(ARRAY[1]) AS t (a, b)
+SELECT unnest(id) FROM emp
+SELECT name FROM emp WHERE unnest(ARRAY[true])
+SELECT * FROM lower('ABC')
+SELECT l FROM upper('abc') AS l
+SELECT x.y FROM abs(-3) AS x (y)
+SELECT e.name, u FROM emp e, upper(e.name) u
+SELECT * FROM count(*)
+SELECT * FROM emp e, unnest(f.name) u
+SELECT e.sal, u FROM emp e, unnest(ARRAY[e.sal]) u
+SELECT e.name, u FROM emp e, unnest(ARRAY[e.sal]) u
+SELECT e.name FROM emp e, generate_series(1, e.sal::int) u
 SELECT * FROM emp
 SELECT name FROM emp
 SELECT name, sal FROM emp

@@ -80,6 +80,10 @@ DELETE FROM note RETURNING (SELECT max(sal) FROM emp)
 UPDATE note SET body = 'x' RETURNING (SELECT budget FROM dep LIMIT 1)
 INSERT INTO note (id) VALUES (100) RETURNING (SELECT max(sal) FROM emp)
 TABLE emp
+SELECT name FROM emp FOR UPDATE
+SELECT e.name FROM emp e JOIN note n ON n.author = e.name FOR SHARE
+SELECT u FROM emp e, unnest(ARRAY[e.sal]) u
+SELECT name FROM emp, LATERAL generate_series(1, sal::int)
 """
 
 REFUSED = """
@@ -138,14 +142,24 @@ SELECT nextval('s')
 SELECT txid_current()
 SELECT version()
 SELECT random()
-SELECT generate_series(1, 1000000000)
-SELECT * FROM generate_series(1, 1000000000)
 SELECT * FROM range(1000000000)
-SELECT unnest(ARRAY[1, 2])
+SELECT * FROM generate_series(1, 10, id) FROM emp
+SELECT upper(unnest(ARRAY['a']))
+SELECT DISTINCT unnest(ARRAY[1, 1])
+SELECT count(*), unnest(ARRAY[1]) FROM emp
+SELECT * FROM unnest(ARRAY[1]) WITH ORDINALITY
+SELECT * FROM ROWS FROM (unnest(ARRAY[1]))
+SELECT * FROM json_to_recordset('[]')
+SELECT * FROM emp, LATERAL read_text(emp.name)
 SELECT error('x')
 SELECT list_transform([1], x -> x)
 SELECT name FROM emp TABLESAMPLE BERNOULLI (50)
-SELECT name FROM emp FOR UPDATE
+SELECT name FROM (SELECT name FROM emp) x FOR UPDATE
+SELECT count(*) FROM emp FOR UPDATE
+SELECT DISTINCT name FROM emp FOR SHARE
+SELECT name FROM emp UNION SELECT name FROM emp FOR UPDATE
+SELECT name FROM chain FOR UPDATE
+SELECT name FROM emp FOR UPDATE SKIP LOCKED
 SELECT name INTO copied FROM emp
 SELECT name FROM ONLY other.public.emp
 SELECT name FROM guarded.public.emp

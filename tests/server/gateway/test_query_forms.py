@@ -89,3 +89,90 @@ def test_arrays_show_no_hidden_row_and_nothing_behind_a_mask(world):
     assert ann.rows("SELECT id FROM staff WHERE 1 / pay = ANY('{1}')") == []
     assert ann.rows("SELECT (ARRAY[10 / pay])[1] FROM staff WHERE id = ANY($1)", [1, 4]) == [(1,)]
     assert ann.rows("SELECT max(cardinality(tags)) FROM staff") == [(2,)]
+
+
+def test_functions_in_from_are_rows_of_what_is_visible(world):
+    admin, ann = world
+    admin.run("INSERT INTO bonus SELECT * FROM unnest($1::int[], $2::int[])", [8, 9], [80, None])
+    assert admin.rows("SELECT extra FROM bonus WHERE id > 7 ORDER BY id") == [(80,), (None,)]
+    assert ann.rows(
+        "SELECT s.id, g FROM staff s, generate_series(1, s.pay / 10) g ORDER BY 1, 2"
+    ) == [*((1, 1), (3, 1), (3, 2), (3, 3))]
+    assert ann.rows("SELECT s.name, u FROM staff s, unnest(s.tags) u ORDER BY u") == [
+        *(("A*", "x"), ("A*", "y"))
+    ]
+    assert admin.rows("SELECT * FROM current_schema()") == [("public",)]
+    with pytest.raises(StatementFailed, match="at most"):
+        admin.rows("SELECT count(*) FROM generate_series(1, 100000000)")
+
+
+def test_for_update_holds_off_other_writers_until_the_end(world):
+    admin, ann = world
+    admin.run("GRANT SELECT (id) ON bonus TO PUBLIC; CREATE USER reader")
+    assert ann.rows("SELECT id FROM bonus WHERE id = 1 FOR UPDATE") == [(1,)]
+    ann.run("BEGIN")
+    assert ann.rows("SELECT id FROM staff WHERE id < 3 FOR UPDATE") == [(1,)]
+    admin.run("BEGIN")
+    assert outcome(admin, "SELECT id FROM staff FOR UPDATE NOWAIT") == "55P03"
+    admin.run("ROLLBACK")
+    ann.run("UPDATE staff SET pay = pay + 1 WHERE id = 1; COMMIT")
+    admin.run("BEGIN")
+    assert admin.rows("SELECT pay FROM staff WHERE id = 1 FOR UPDATE NOWAIT") == [(11,)]
+    admin.run("ROLLBACK; BEGIN READ ONLY")
+    assert outcome(admin, "SELECT id FROM staff FOR SHARE") == "25006"
+    admin.run("ROLLBACK")
+
+
+def test_for_update_needs_the_right_to_update(world, request):
+    admin, ann = world
+    admin.run(
+        "REVOKE UPDATE ON bonus FROM ann; CREATE TABLE other (id int); GRANT ALL ON other TO ann"
+    )
+    assert outcome(ann, "SELECT id FROM bonus FOR UPDATE") == "42501"
+    assert outcome(ann, "SELECT o.id FROM other o, bonus FOR UPDATE") == "42501"
+    assert outcome(ann, "SELECT o.id FROM other o, bonus FOR UPDATE OF o") == []
+    admin.run("CREATE POLICY later ON staff AS RESTRICTIVE FOR UPDATE USING (id > 2)")
+    assert ann.rows("SELECT id FROM staff FOR UPDATE") == [(3,)]
+
+
+@pytest.fixture
+def asker(open_server, connect, tmp_path):
+    """A user who may only ask private questions about `people`."""
+    (tmp_path / "policy.yaml").write_text(POLICY)
+    (tmp_path / "people.csv").write_text(
+        "id,age,ward\n" + "".join(f"{i},{i % 90},{'AB'[i % 2]}\n" for i in range(1, 200))
+    )
+    server = open_server(policy=tmp_path / "policy.yaml")
+    admin = connect(server)
+    admin.run("CREATE USER asker; GRANT AGGREGATE ON people TO asker WITH BUDGET (EPSILON 1)")
+    return admin, connect(server, "asker", **{"discreet.epsilon": "1"})
+
+
+REFUSALS = ("0A000", "42501", "42803", "42804", "42883")
+UNASKED = (
+    "SELECT array_agg(age) FROM people",
+    "SELECT string_agg(ward, ',') FROM people",
+    "SELECT count(*), array_agg(age) FROM people GROUP BY ward",
+    "SELECT count(*) FROM people, generate_series(1, 10)",
+    "SELECT count(*) FROM people, unnest(ARRAY[1, 2]) u",
+    "SELECT count(*) FROM people, LATERAL unnest(ARRAY[people.age]) u",
+    "SELECT unnest(ARRAY[count(*)]) FROM people",
+    "SELECT count(*) FROM people FOR UPDATE",
+    "SELECT id FROM people FOR UPDATE",
+    "SELECT count(*) FROM people WHERE age = ANY (ARRAY(SELECT age FROM people))",
+    "SELECT max(ARRAY[age]) FROM people",
+    "SELECT (array_agg(age))[1] FROM people",
+)
+
+
+def test_a_private_question_has_none_of_these_forms(asker):
+    _, user = asker
+    found = {text: outcome(user, text) for text in UNASKED}
+    assert {text: state for text, state in found.items() if state not in REFUSALS} == {}
+    assert user.rows("SELECT count(*) FROM people")  # all of the budget: nothing was spent
+
+
+def test_a_private_question_with_an_array_is_refused_or_answered_with_noise(asker):
+    _, user = asker
+    found = outcome(user, "SELECT count(*) FROM people WHERE ward = ANY ('{A}')")
+    assert isinstance(found, str) or found[0][0] != 0

@@ -195,6 +195,10 @@ class DatabaseConnection(Protocol):
         """Make rows of texts a temporary table of the open transaction, and return its name."""
         ...
 
+    def lock_tables(self, names: Sequence[Sequence[str]], *, waits: bool) -> None:
+        """Keep other transactions from writing tables until this one ends; 55P03 if it has to wait and may not."""
+        ...
+
     def fail(self) -> None:
         """Mark the open transaction as failed, such as after a trigger's refusal."""
         ...

@@ -32,6 +32,7 @@ from discreet.engines.duckdb.writers import (
     CommitClock,
     Names,
     WriterQueue,
+    fold_name_parts,
     physical_tables,
     written_tables,
 )
@@ -246,6 +247,15 @@ class DuckDBConnection(TransactionState):
         self._run_statement(register)
         return build.table(*self.traits.temporary_schema, staged.name)
 
+    def lock_tables(self, names: Sequence[Sequence[str]], *, waits: bool) -> None:
+        """Keep other transactions from writing until this one ends: there is one writer at a time."""
+        self._require_transaction()
+        if self._is_read_only:
+            self.fail()
+            raise statement_failure("25006")
+        self._run_statement(lambda: self._begin_writing(self._patience if waits else 0.0))
+        self._read |= {fold_name_parts(name) for name in names}
+
     def interrupt(self) -> None:
         """Make the running statement fail with 57014."""
         self._stop(self._cursor.interrupt)
@@ -365,11 +375,12 @@ class DuckDBConnection(TransactionState):
         self._log.clear()
         self._end_writing()
 
-    def _begin_writing(self) -> None:
+    def _begin_writing(self, patience: float | None = None) -> None:
         """Wait for the right to write, and renew the snapshot to include all earlier commits."""
         if self._is_writer:
             return
-        self._turn.acquire(self, timeout=self._patience, is_stopped=lambda: self._is_stopped)
+        timeout = self._patience if patience is None else patience
+        self._turn.acquire(self, timeout=timeout, is_stopped=lambda: self._is_stopped)
         self._is_writer = True
         # The snapshot moves to now; nothing this transaction has read may have changed since.
         if self._commits.is_changed(self._read, since=self._snapshot):

@@ -186,6 +186,13 @@ class PostgresConnection(TransactionState):
         self._run_statement(send)
         return name
 
+    def lock_tables(self, names: Sequence[Sequence[str]], *, waits: bool) -> None:
+        """Keep other transactions from writing tables until this one ends."""
+        self._require_transaction()
+        listed = b", ".join(b".".join(map(_quote_identifier, name)) for name in names)
+        text = b"LOCK TABLE " + listed + b" IN SHARE ROW EXCLUSIVE MODE"
+        self._run_statement(lambda: self._send(text if waits else text + b" NOWAIT"))
+
     def interrupt(self) -> None:
         """Make the running statement fail with 57014."""
         with contextlib.suppress(psycopg.Error):

@@ -119,6 +119,11 @@ class SparkConnection(TransactionState):
         del self._marks[self._find(name) + 1 :]
         self._has_failed = False
 
+    def lock_tables(self, names: Sequence[Sequence[str]], *, waits: bool) -> None:
+        """Refuse: nothing is written here."""
+        del names, waits
+        raise StatementFailed("0A000", "spark is served for reading only")
+
     def describe(self, query: exp.Query) -> tuple[ResultField, ...]:
         """Return the columns of a result; nothing is executed."""
         text = query_text(query, dialect=self.traits.dialect)

@@ -13,6 +13,7 @@ from discreet.guard.rewrite.expressions import BYTES, TEXTS
 from discreet.guard.rewrite.functions import is_aggregate_call
 from discreet.guard.rewrite.kinds import data_type, element_kind, kind_of_cast
 from discreet.guard.rewrite.operators import JOINED, QUANTIFIED
+from discreet.guard.rewrite.set_functions import LONGEST_SERIES
 from discreet.sql import build
 from discreet.sql.decode import array_items, plain_interval, read_bytes
 from discreet.sql.types import LETTERS
@@ -253,6 +254,32 @@ def _adapt_gathering(node: exp.Expr, _traits: EngineTraits) -> None:
         node.set("separator", exp.Coalesce(this=separator, expressions=[build.text("")]))
 
 
+def _adapt_series(node: exp.Expr, _traits: EngineTraits) -> None:
+    """A series is a list elsewhere: one that is too long fails, before it takes all memory."""
+    start, end, step = (node.args.get(name) for name in ("start", "end", "step"))
+    if start is None or end is None or (step is None and isinstance(end, exp.Literal)):
+        return  # a literal was counted already
+
+    is_moment = step is not None and not isinstance(step.unnest(), (exp.Literal, exp.Neg))
+
+    def size_of(value: exp.Expr) -> exp.Expr:
+        copy = exp.Paren(this=value.copy())
+        return exp.Anonymous(this="epoch", expressions=[copy]) if is_moment else copy
+
+    reach = exp.Abs(this=exp.Sub(this=size_of(end), expression=size_of(start)))
+    unit = exp.Abs(this=size_of(step)) if step is not None else build.number(1)
+    longest = exp.Mul(this=unit, expression=build.number(LONGEST_SERIES))
+    too_long = exp.GT(this=reach, expression=longest)
+    failing = exp.cast(build.text("1e300"), "DOUBLE")  # for the cast, which else adds nothing
+    zero = exp.cast(build.number(0), "DOUBLE")
+    nothing: exp.Expr = exp.cast(
+        exp.Case(ifs=[exp.If(this=too_long, true=failing)], default=zero), "INT"
+    )
+    if is_moment:
+        nothing = exp.Anonymous(this="to_days", expressions=[nothing])
+    node.set("end", exp.Add(this=exp.Paren(this=end.copy()), expression=nothing))
+
+
 def _adapt_replacement(node: exp.Expr, _traits: EngineTraits) -> None:
     r"""The whole match is \0 elsewhere."""
     by = node.args["replacement"]
@@ -322,6 +349,7 @@ _CHANGES: Mapping[type[exp.Expr], Callable[[exp.Expr, EngineTraits], None]] = {
     exp.ArrayToString: _adapt_writing,
     exp.StringToArray: _adapt_splitting,
     exp.GroupConcat: _adapt_gathering,
+    exp.ExplodingGenerateSeries: _adapt_series,
     exp.RegexpReplace: _adapt_replacement,
 }
 

@@ -23,7 +23,7 @@ _CLAUSES: Mapping[type[exp.Expr], frozenset[str]] = {
     exp.Select: frozenset(
         {
             *("expressions", "from_", "joins", "where", "group", "having", "order", "limit"),
-            *("offset", "with_", "distinct", "windows"),
+            *("offset", "with_", "distinct", "windows", "locks"),
         }
     ),
     **dict.fromkeys((exp.Union, exp.Intersect, exp.Except), _SET_OPERATION),
@@ -34,6 +34,9 @@ _CLAUSES: Mapping[type[exp.Expr], frozenset[str]] = {
     exp.From: _THIS,
     exp.Join: frozenset({"this", "on", "using", "side", "kind", "method"}),
     exp.Lateral: frozenset({"this", "alias"}),
+    exp.Unnest: frozenset({"expressions", "alias", "offset"}),
+    exp.Explode: _THIS,
+    exp.ExplodingGenerateSeries: frozenset({"start", "end", "step"}),
     exp.With: _LIST,
     exp.CTE: frozenset({"this", "alias", "materialized"}),
     exp.Where: _THIS,
@@ -44,6 +47,7 @@ _CLAUSES: Mapping[type[exp.Expr], frozenset[str]] = {
     exp.GroupingSets: _LIST,
     exp.Order: frozenset({"this", "expressions"}),
     exp.Ordered: frozenset({"this", "desc", "nulls_first"}),
+    exp.Lock: frozenset({"update", "expressions", "wait", "key"}),
     exp.Limit: frozenset({"expression"}),
     exp.Offset: frozenset({"expression"}),
     exp.Fetch: frozenset({"direction", "count", "limit_options"}),
@@ -105,7 +109,7 @@ _CLAUSES: Mapping[type[exp.Expr], frozenset[str]] = {
     exp.CurrentUser: _NONE,
     exp.SessionUser: _NONE,
     exp.CurrentSchema: _NONE,
-    exp.CurrentCatalog: _NONE,
+    **dict.fromkeys((exp.CurrentCatalog, exp.CurrentDatabase), _NONE),
     exp.CurrentDate: _NONE,
     exp.CurrentTimestamp: _NONE,
     exp.Localtimestamp: _NONE,
@@ -180,8 +184,8 @@ def _check_node(node: exp.Expr) -> None:
         raise StatementFailed("42601", f'syntax error at or near "{near}"')
     if isinstance(node, exp.DataTypeParam) and not isinstance(node.this, exp.Literal):
         raise StatementFailed("22023", "type modifiers must be numbers")
-    if isinstance(node, exp.Table) and not isinstance(node.this, exp.Identifier):
-        raise unsupported_feature("A function in FROM", "Select from tables and views.")
+    if isinstance(node, exp.Table) and not isinstance(node.this, (exp.Identifier, exp.Func)):
+        raise unsupported_feature("This in FROM", "Select from tables and views.")
 
 
 _ENDS = ("order", "limit", "offset")  # a clause after these would need parentheses

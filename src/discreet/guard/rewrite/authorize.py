@@ -13,6 +13,7 @@ from discreet.guard.rewrite.adapt import make_total
 from discreet.guard.rewrite.allowed import check_allowed
 from discreet.guard.rewrite.analysis import StatementAnalysis
 from discreet.guard.rewrite.joins import relations_named
+from discreet.guard.rewrite.locks import locked_relations
 from discreet.guard.rewrite.normalize import normalize_tree
 from discreet.guard.rewrite.permitted import PermittedQuery, Source, plain_source
 from discreet.guard.rewrite.queries import read_finished
@@ -81,6 +82,7 @@ def _permit_query(reading: StatementAnalysis, query: exp.Query, source: Source) 
         kinds=tuple(item.kind for item in fields),
         is_passing=bool(reading.passing),
         origins=tuple(item.origin for item in fields),
+        locks=locked_relations(reading, query),
     )
 
 

@@ -171,7 +171,6 @@ NAMED: Mapping[str, AllowedFunction] = {
 
 # Functions that are known and refused, with an alternative.
 REFUSED: Mapping[str, str] = {
-    "generate_series": "Use it in FROM.",
     "random": "Answers do not depend on chance here.",
     "set_config": "Use SET.",
 }

@@ -28,6 +28,7 @@ from discreet.guard.rewrite.scope import (
     distinct_keys,
     visible_fields,
 )
+from discreet.guard.rewrite.set_functions import is_function, read_function
 from discreet.sql import build
 from discreet.sql.names import common_table, fold_identifier
 
@@ -95,8 +96,13 @@ def _read_item(
     reading: StatementAnalysis, node: exp.Expr, scope: Scope, before: FromItem
 ) -> FromItem:
     """Check one part of FROM; LATERAL may refer to `before`, the parts to its left."""
-    if isinstance(node, exp.Table):
+    if isinstance(node, exp.Table) and not is_function(node):
         entry = _read_table(reading, node, scope)
+    elif is_function(node):
+        around = Scope(scope.parent, scope.commons, before.entries, before.columns)
+        is_lateral = bool(before.entries)
+        entry = read_function(reading, node, around, is_lateral=is_lateral)
+        reading.work.relation()
     elif isinstance(node, exp.Values):
         entry = _read_values(reading, node, scope)
     elif isinstance(node, exp.Lateral):

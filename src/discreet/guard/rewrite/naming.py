@@ -15,6 +15,7 @@ _WORDS: Mapping[type[exp.Expr], str] = {
     exp.SessionUser: "session_user",
     exp.CurrentSchema: "current_schema",
     exp.CurrentCatalog: "current_catalog",
+    exp.CurrentDatabase: "current_database",
     exp.CurrentDate: "current_date",
     exp.CurrentTimestamp: "now",
     exp.Localtimestamp: "localtimestamp",
@@ -24,6 +25,8 @@ _WORDS: Mapping[type[exp.Expr], str] = {
     exp.Grouping: "grouping",
     exp.Exists: "exists",
     exp.Array: "array",
+    exp.Explode: "unnest",
+    exp.ExplodingGenerateSeries: "generate_series",
 }
 
 

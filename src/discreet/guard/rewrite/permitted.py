@@ -46,6 +46,16 @@ class PermittedQuery:
     kinds: tuple[str | None, ...] = ()
     is_passing: bool = False
     origins: tuple[Origin | None, ...] = ()
+    locks: RowLocks | None = None
+
+
+@dataclass(frozen=True)
+class RowLocks:
+    """The relations of which a query locks the rows, and whether it waits for others."""
+
+    relations: frozenset[Name]
+    physical: frozenset[tuple[str, ...]]
+    waits: bool
 
 
 @dataclass(frozen=True)

@@ -24,9 +24,11 @@ from discreet.guard.rewrite.expressions import check_condition
 from discreet.guard.rewrite.grouping import check_grouped, read_group, read_position
 from discreet.guard.rewrite.joins import key_names, read_from_clause
 from discreet.guard.rewrite.kinds import UNKNOWN, common, long_name
+from discreet.guard.rewrite.locks import lock_entries
 from discreet.guard.rewrite.naming import select_column_name
 from discreet.guard.rewrite.normalize import limits
 from discreet.guard.rewrite.scope import CommonTableExpression, Scope, ScopeField
+from discreet.guard.rewrite.set_functions import SETS
 from discreet.sql import build
 from discreet.sql.limits import COLUMNS
 from discreet.sql.names import fold_identifier
@@ -156,6 +158,7 @@ class _SelectReader:
     def read(self) -> list[ScopeField]:
         """Check all of it and return its columns."""
         read_from_clause(self.reading, self.select, self.scope)
+        lock_entries(self.select, self.scope, is_top=self.is_top)
         level = SelectLevel()
         place = ExpressionContext(self.scope, "SELECT", level, aggregates=True, windows=True)
         names = self._expand_stars()
@@ -249,6 +252,11 @@ class _SelectReader:
         self._read_distinct(place, fields)
         self._read_order(place, fields)
         is_grouped = groups is not None or select.args.get("having") is not None
+        is_more = is_grouped or bool({"aggregate", "window"} & place.level.seen)
+        if SETS in place.level.seen and (is_more or select.args.get("distinct") is not None):
+            raise unsupported_feature(
+                "A function that returns rows beside groups, windows or DISTINCT", "Use it in FROM."
+            )
         if is_grouped or "aggregate" in place.level.seen:
             check_grouped(select, scope, groups or [])
 

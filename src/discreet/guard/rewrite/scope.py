@@ -46,6 +46,7 @@ class RangeTableEntry:
     schema: str | None = None
     used: set[str] = field(default_factory=set[str])
     is_whole: bool = False  # the row itself was referred to
+    is_locked: bool = False  # by FOR UPDATE or FOR SHARE
 
     def reference(self, item: ScopeField) -> exp.Column:
         """Return a reference to one of its columns, and record it."""

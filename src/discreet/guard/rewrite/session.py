@@ -25,7 +25,7 @@ _TEXTS: Mapping[type[exp.Expr], Callable[[StatementAnalysis], str]] = {
     exp.CurrentUser: lambda reading: reading.subject.role,
     exp.SessionUser: lambda reading: reading.subject.user,
     exp.CurrentSchema: lambda _: DEFAULT_SCHEMA,
-    exp.CurrentCatalog: _database_name,
+    **dict.fromkeys((exp.CurrentCatalog, exp.CurrentDatabase), _database_name),
 }
 
 

@@ -93,6 +93,10 @@ class Substitution:
         self.reads.append(
             TouchedRelation(relation.key, frozenset(filter(None, columns)), reading.role)
         )
+        if decision and entry.is_locked:
+            decision = any_column_privilege(
+                reading.authority, reading.role, relation, Privilege.UPDATE
+            )
         if not decision:
             raise AccessDenied(
                 f"permission denied for {KIND_NAMES[relation.kind]} {relation.name}",
@@ -109,7 +113,7 @@ class Substitution:
             return self._select_columns(
                 reading, relation, columns, self._read_source(reading, relation)
             )
-        return self.rows(reading, relation, columns)
+        return self.rows(reading, relation, columns, is_locked=entry.is_locked)
 
     def _read_source(self, reading: StatementAnalysis, relation: Relation) -> exp.Query:
         query = self.source(relation, reading.subject)
@@ -125,10 +129,21 @@ class Substitution:
             *(shown or [_placeholder_column()]), source=build.subquery(source, handle)
         )
 
-    def rows(self, reading: StatementAnalysis, relation: Relation, columns: list[str]) -> exp.Query:
+    def rows(
+        self,
+        reading: StatementAnalysis,
+        relation: Relation,
+        columns: list[str],
+        *,
+        is_locked: bool = False,
+    ) -> exp.Query:
         """Return the permitted rows of a table, with masks in place of masked columns."""
         below, above = reading.handles.new(relation.name), reading.handles.new(relation.name)
         kept = row_condition(reading, relation, "SELECT", handle=below, finish=self.finish)
+        if is_locked and kept is not None:
+            # As in PostgreSQL: rows are locked that could be changed.
+            also = row_condition(reading, relation, "UPDATE", handle=below, finish=self.finish)
+            kept = build.all_of(rule for rule in (kept, also) if rule is not None)
         if relation.multilevel:
             require_filtering(reading, relation, "security labels")
         source = self._read_source(reading, relation)

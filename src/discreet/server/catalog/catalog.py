@@ -13,6 +13,7 @@ from discreet.engines.databases.database import ResultField
 from discreet.engines.duckdb.results import fetch_bounded
 from discreet.engines.engine import ArrowTable
 from discreet.guard.access.authority import Authority, Subject
+from discreet.guard.rewrite.allowed import SESSION
 from discreet.server.catalog.calls import is_catalog_function
 from discreet.server.catalog.parameters import bind_catalog_query, catalog_parameter_types
 from discreet.server.catalog.results import arrange_result, fields_of
@@ -147,7 +148,17 @@ def is_about_catalog(query: exp.Query) -> bool:
     ]
     if named:
         return all(relation_key(table) is not None for table in named)
-    return any(_is_catalog_call(node) for node in query.walk())
+    return any(_is_catalog_call(node) and not _is_session_row(node) for node in query.walk())
+
+
+def _is_session_row(node: exp.Expr) -> bool:
+    """Whether a call about the session stands in FROM, as a table of one row."""
+    if not isinstance(node.parent, exp.Table):
+        return False
+    is_named = isinstance(node, exp.Anonymous) and node.name.lower() in SESSION
+    return is_named or isinstance(
+        node, (exp.CurrentSchema, exp.CurrentCatalog, exp.CurrentDatabase)
+    )
 
 
 def _is_catalog_call(node: exp.Expr) -> bool:

@@ -19,7 +19,12 @@ from discreet.guard.rewrite.bind import (
     with_engine_parameters,
 )
 from discreet.guard.rewrite.confirm import confirm_query
-from discreet.guard.rewrite.permitted import PermittedQuery, PermittedWrite
+from discreet.guard.rewrite.permitted import (
+    PermittedQuery,
+    PermittedWrite,
+    RowLocks,
+    TouchedRelation,
+)
 from discreet.guard.rewrite.targets import NEW
 from discreet.guard.rewrite.writes import authorize_write
 from discreet.guard.statements.statement import Statement, Write
@@ -35,7 +40,7 @@ from discreet.server.gateway.out_of_engine import literal_rows as listed
 from discreet.server.gateway.parameters import blank_parameters, require_row_query
 from discreet.server.gateway.plans import BoundQuery, RowsPlan
 from discreet.server.gateway.session_state import SessionState
-from discreet.server.gateway.sources import undecrypted_source
+from discreet.server.gateway.sources import require_level, undecrypted_source
 from discreet.sql import build
 
 _MOST_CHANGED = 2000  # rows, which are found one by one
@@ -59,6 +64,8 @@ def decide_rows(
         source=undecrypted_source(session),
         declared=declared,
     )
+    if permitted.locks is not None:
+        _require_lockable(session, permitted.reads, permitted.locks)
     if reads_cells(permitted.reads, session.authority):
         if session.vault.is_out_of_engine and uses_cells(permitted.tree, session.authority):
             return _decide_out_of_engine(session, tree, declared)
@@ -66,6 +73,17 @@ def decide_rows(
     empty = blank_parameters(permitted.tree, permitted.parameters)
     confirm_query(empty, permitted.physical, dialect=session.traits.dialect)
     return permitted, session.transaction.read().describe(empty), False
+
+
+def _require_lockable(
+    session: SessionState, reads: Sequence[TouchedRelation], locks: RowLocks
+) -> None:
+    """Refuse FOR UPDATE where a write of these tables would be refused, too."""
+    require_level(session, reads)
+    if not session.database.is_writable:
+        raise StatementFailed("0A000", f"{session.database.name} is served for reading only")
+    if not all(session.authority.relations[name].writable for name in locks.relations):
+        raise StatementFailed("0A000", "FOR UPDATE of a table that cannot be written here")
 
 
 def _decide_out_of_engine(
@@ -91,6 +109,8 @@ def read_permitted_rows(
     session: SessionState, plan: RowsPlan, values: Sequence[object]
 ) -> ArrowTable:
     """Return the rows of a permitted query with values for its parameters."""
+    if plan.permitted.locks is not None:
+        _lock_rows(session, plan.permitted.locks)
     if plan.has_cells:
         return _read_cells(session, plan, values)
     permitted = plan.permitted
@@ -103,6 +123,16 @@ def read_permitted_rows(
             plan.queries[given.forms] = bound
     texts = [given.texts[place] for place in bound.places]
     return connection.run(bound.query, texts, limit=session.limits.rows)
+
+
+def _lock_rows(session: SessionState, locks: RowLocks) -> None:
+    """Keep others from writing tables until this transaction ends.
+
+    All of a table: an engine cannot lock rows of the queries that stand for it here.
+    """
+    session.variables.require_writes("SELECT FOR UPDATE")
+    if session.transaction.status == "T":  # else the lock would end with the statement
+        session.transaction.write().lock_tables(sorted(locks.physical), waits=locks.waits)
 
 
 def _bind_to_engine(

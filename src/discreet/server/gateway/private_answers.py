@@ -165,6 +165,8 @@ class PrivateAnswers:
         if payer is None:
             return None
         require_distinct_names(relations)
+        if query.find(exp.Lock) is not None:  # the dialect of questions has no such clause
+            raise StatementFailed("0A000", "a question locks no rows: leave FOR UPDATE out")
         for relation in private:
             self._require_askable(relation)
             require_all_rows(authority, subject, relation)
