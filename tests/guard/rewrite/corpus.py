@@ -181,6 +181,25 @@ SELECT name IS NULL, name IS NOT NULL, (id = 1) IS TRUE, dept IS DISTINCT FROM '
 """
 
 WRITES = """
+UPDATE emp SET name = d.dept FROM dep d WHERE d.dept = emp.dept
+UPDATE emp e SET name = d.dept FROM dep d WHERE d.dept = e.dept RETURNING e.name
+UPDATE emp SET name = d.dept FROM dep d WHERE d.boss = emp.id RETURNING emp.id, name
+UPDATE dep SET boss = e.id FROM emp e WHERE e.dept = dep.dept AND e.sal > 100
+UPDATE dep SET boss = 7 FROM emp e JOIN note n ON n.author = e.name WHERE e.dept = dep.dept
+UPDATE dep SET boss = n FROM (SELECT max(id) AS n FROM emp) x RETURNING dept, boss
+UPDATE dep SET boss = v.x FROM (VALUES ('it', 8), ('hr', 9)) AS v (d, x) WHERE v.d = dep.dept RETURNING dept, boss
+UPDATE dep SET (boss, budget) = ROW (4, 5) WHERE dept = 'it' RETURNING boss, budget
+UPDATE emp SET name = 'x' FROM emp
+UPDATE emp SET name = 'x' FROM nowhere
+UPDATE emp SET name = x.name FROM note x WHERE x.id = emp.id
+UPDATE emp SET name = dept FROM dep
+WITH w AS (SELECT dept FROM dep) UPDATE emp SET name = w.dept FROM w WHERE w.dept = emp.dept RETURNING id
+WITH w AS (SELECT dept FROM dep) UPDATE emp SET name = 'x' WHERE dept IN (SELECT dept FROM w) RETURNING id
+WITH w AS (SELECT id FROM emp WHERE sal > 100) DELETE FROM note WHERE id IN (SELECT id FROM w)
+DELETE FROM note USING emp e WHERE e.name = note.author RETURNING note.id
+DELETE FROM note USING emp e, dep d WHERE e.name = note.author AND d.boss = e.id
+DELETE FROM dep USING emp WHERE emp.dept = dep.dept AND emp.sal > 100
+DELETE FROM dep d USING emp e WHERE e.dept = d.dept RETURNING d.dept
 INSERT INTO emp (id, name) VALUES (10, 'Zoe')
 INSERT INTO emp (id, name, sal) VALUES (10, 'Zoe', 1)
 INSERT INTO emp VALUES (10, 'Zoe')

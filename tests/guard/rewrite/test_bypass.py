@@ -76,6 +76,10 @@ UPDATE emp SET name = 'x'
 UPDATE note SET body = (SELECT max(sal)::text FROM emp)
 DELETE FROM emp
 DELETE FROM note WHERE (SELECT max(sal) FROM emp) > 100
+UPDATE note SET body = e.sal::text FROM emp e
+UPDATE note SET body = 'x' FROM emp e WHERE e.sal > 100
+DELETE FROM note USING emp WHERE sal > 100
+WITH x AS (SELECT sal FROM emp) UPDATE note SET body = 'x' FROM x WHERE x.sal > 1
 DELETE FROM note RETURNING (SELECT max(sal) FROM emp)
 UPDATE note SET body = 'x' RETURNING (SELECT budget FROM dep LIMIT 1)
 INSERT INTO note (id) VALUES (100) RETURNING (SELECT max(sal) FROM emp)
@@ -172,8 +176,11 @@ SELECT COLUMNS('sal') FROM emp
 SELECT name FROM emp QUALIFY row_number() OVER () = 1
 PIVOT emp ON dept USING count(*)
 SELECT name FROM emp ASOF JOIN dep USING (dept)
-UPDATE note SET body = d.dept FROM dep d
-DELETE FROM note USING dep
+UPDATE note SET body = d.dept FROM dep d RETURNING *
+DELETE FROM note USING dep RETURNING *
+UPDATE note SET body = 'x' FROM dep d RIGHT JOIN emp e USING (dept)
+WITH x AS (DELETE FROM dep RETURNING dept) UPDATE note SET body = dept FROM x
+UPDATE note SET body = x FROM read_text('/etc/passwd') x
 MERGE INTO note USING dep ON true WHEN MATCHED THEN DELETE
 SELECT ctid FROM emp
 SELECT tableoid FROM emp

@@ -195,6 +195,8 @@ def statement_of(permitted: PermittedWrite) -> exp.Expr:
         exp.EQ(this=exp.column(exp.to_identifier(name, quoted=True)), expression=value)
         for name, value in permitted.assignments.items()
     ]
+    if permitted.sources is not None:
+        return joined_write(permitted, sets, where, returning)
     if permitted.kind == "UPDATE":
         return exp.Update(this=permitted.target, expressions=sets, where=where, returning=returning)
     if permitted.kind == "DELETE":
@@ -224,6 +226,30 @@ def statement_of(permitted: PermittedWrite) -> exp.Expr:
     )
 
 
+def joined_write(
+    permitted: PermittedWrite, sets: list[exp.Expr], where: exp.Where | None, returning: object
+) -> exp.Expr:
+    """Return an UPDATE … FROM or DELETE … USING of the parts."""
+    assert permitted.sources is not None
+    sources = permitted.sources.copy()
+    start = sources.args.get("from_")
+    item = start.this if start is not None else build.subquery(exp.select("1"), "nothing")
+    item.set("joins", sources.args.get("joins"))
+    common = sources.args.get("with_")
+    if permitted.kind == "UPDATE":
+        return exp.Update(
+            this=permitted.target,
+            expressions=sets,
+            from_=exp.From(this=item),
+            where=where,
+            returning=returning,
+            with_=common,
+        )
+    return exp.Delete(
+        this=permitted.target, using=[item], where=where, returning=returning, with_=common
+    )
+
+
 def rows_refused(permitted: PermittedWrite) -> exp.Expr | None:
     """Return a query that counts new rows that WITH CHECK does not let in."""
     if permitted.with_check is None or permitted.kind == "DELETE":
@@ -240,6 +266,8 @@ def rows_refused(permitted: PermittedWrite) -> exp.Expr | None:
         }
     else:
         start = permitted.target.copy()
+        if permitted.sources is not None:
+            return None
         cells = {
             column.name: permitted.assignments.get(
                 column.name, build.column(column.name, of=permitted.target.alias)

@@ -135,6 +135,37 @@ def test_for_update_needs_the_right_to_update(world, request):
     assert ann.rows("SELECT id FROM staff FOR UPDATE") == [(3,)]
 
 
+def test_update_from_and_delete_using_write_each_visible_row_once(world):
+    admin, ann = world
+    text = "UPDATE staff s SET pay = s.pay + b.extra FROM bonus b WHERE b.id = s.id RETURNING s.id, pay"
+    assert sorted(ann.rows(text)) == [(1, 15), (3, 37)]
+    assert admin.rows("SELECT pay FROM staff WHERE id = 2") == [(20,)]
+    ann.run("UPDATE staff SET pay = v.n FROM (VALUES (1), (2)) v (n) WHERE staff.id = 1")
+    assert admin.rows("SELECT pay FROM staff WHERE id = 1")[0][0] in (1, 2)
+    text = "WITH x AS (SELECT id FROM bonus WHERE extra > 5) DELETE FROM staff WHERE id IN (SELECT id FROM x)"
+    assert ann.run(text).tag == "DELETE 1"
+    assert ann.run("DELETE FROM staff s USING bonus b WHERE b.id = s.id").tag == "DELETE 1"
+    assert admin.rows("SELECT id FROM staff ORDER BY id") == [(2,), (4,)]
+
+
+def test_update_from_shows_and_stores_nothing_hidden(world):
+    admin, ann = world
+    hidden = "UPDATE bonus SET extra = 1 FROM staff s WHERE s.id = bonus.id AND s.ward = 'B' RETURNING bonus.id"
+    assert ann.rows(hidden) == []
+    assert (
+        ann.rows("UPDATE bonus SET extra = 1 FROM staff s WHERE 10 / s.pay < 0 RETURNING bonus.id")
+        == []
+    )
+    masked = "UPDATE staff SET ward = 'A' FROM staff o WHERE o.name = 'Ann' RETURNING staff.id"
+    assert ann.rows(masked) == []
+    assert (
+        outcome(ann, "UPDATE staff s SET name = o.name FROM staff o WHERE o.id = s.id") == "42501"
+    )
+    assert outcome(ann, "UPDATE staff s SET ward = 'B' FROM bonus b WHERE b.id = s.id") == "42501"
+    admin.run("REVOKE SELECT ON bonus FROM ann")
+    assert outcome(ann, "UPDATE staff SET pay = 0 FROM bonus WHERE bonus.extra > 5") == "42501"
+
+
 @pytest.fixture
 def asker(open_server, connect, tmp_path):
     """A user who may only ask private questions about `people`."""

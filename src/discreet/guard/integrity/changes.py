@@ -16,7 +16,7 @@ from discreet.engines.render import drop_table
 from discreet.errors import StatementFailed
 from discreet.guard.access.authority import Relation
 from discreet.guard.integrity.create import engine_default
-from discreet.guard.rewrite.permitted import OnConflict, PermittedWrite
+from discreet.guard.rewrite.permitted import OnConflict, PermittedWrite, joined_rows
 from discreet.sql import build
 
 ROW = "rid"  # the location of an existing row; NULL for a new one
@@ -123,7 +123,9 @@ class Changes:
                 permitted.assignments.get(name, build.column(name, of=alias)).copy()
                 for name in self.names
             ]
-        query = build.select(*values, source=permitted.target.copy())
+        query = joined_rows(values, permitted.target.copy(), permitted.sources)
+        if permitted.sources is not None:  # a row may fit several
+            query.set("distinct", exp.Distinct(on=exp.Tuple(expressions=[values[0].copy()])))
         if permitted.condition is not None:
             query = query.where(permitted.condition.copy())
         self._insert_rows(names, query)

@@ -97,6 +97,7 @@ class _WriteExecution:
         needs_rows = (
             keys
             or self.permitted.with_check is not None
+            or self.permitted.sources is not None
             or self._moves_keys()
             or (self.traits.compares_keys_early and len(self.events) > 1)  # a row may change twice
             or any(self.watch.needs_rows(event, self.changed) for event in self.events)

@@ -275,9 +275,13 @@ def bind_write(
     rows = None if permitted.rows is None else bound(permitted.rows)
     if rows is not None and not isinstance(rows, exp.Query):
         raise StatementFailed("XX000", "internal error: a query was expected")
+    sources = None if permitted.sources is None else bound(permitted.sources)
+    if sources is not None and not isinstance(sources, exp.Select):
+        raise StatementFailed("XX000", "internal error: a query was expected")
     return replace(
         permitted,
         rows=rows,
+        sources=sources,
         on_conflict=conflict,
         assignments=bound_all(permitted.assignments),
         condition=None if permitted.condition is None else bound(permitted.condition),

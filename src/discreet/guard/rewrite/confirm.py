@@ -80,6 +80,7 @@ def confirm_write(permitted: PermittedWrite, *, traits: EngineTraits) -> None:
     from sqlglot import exp
 
     from discreet.guard.rewrite.bind import bind_write
+    from discreet.guard.rewrite.permitted import joined_rows
     from discreet.sql import build
 
     write = bind_write(permitted, [None] * len(permitted.parameters), traits=traits)
@@ -89,10 +90,10 @@ def confirm_write(permitted: PermittedWrite, *, traits: EngineTraits) -> None:
     if conflict is not None:
         values += (conflict.assignments or {}).values()
         conditions.append(conflict.condition)
-    for tree in (*values, *conditions, write.rows):
+    for tree in (*values, *conditions, write.rows, write.sources):
         if tree is not None:
             check_subquery_nesting(tree)
-    probe = exp.select(*values, build.number(1)).from_(write.target)
+    probe = joined_rows([*values, build.number(1)], write.target, write.sources)
     for condition in conditions:
         if condition is not None:
             probe = probe.where(exp.Paren(this=condition), copy=False)

@@ -14,6 +14,11 @@ def normalize_tree(tree: exp.Expr) -> exp.Expr:
     return rewrite_tree(tree, _normalize_node)
 
 
+def normalize_select(select: exp.Select) -> exp.Select:
+    """Return a copy of an allowed SELECT in normal form."""
+    return rewrite_tree(select, _normalize_node)
+
+
 def _normalize_node(node: exp.Expr) -> exp.Expr:
     if isinstance(node, (exp.ByteString, exp.RawString)):
         return build.text(str(node.this))

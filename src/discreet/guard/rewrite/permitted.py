@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
@@ -80,7 +80,8 @@ class PermittedWrite:
     `target` is the physical table with its alias, by which `condition`, `assignments` and `returning`
     name the row: cells that the caller may not see are NULL, and masks apply. `with_check`
     is a condition on the row after the write, which it names `new`; if it is not true, the write
-    fails with 42501. `returning` are aliased expressions. `written` are the columns that get values.
+    fails with 42501. `sources` is WITH, and FROM with its joins, of UPDATE … FROM and DELETE … USING; a row
+    that fits several of theirs is written once. `returning` are aliased expressions. `written` are the columns that get values.
     """
 
     kind: WriteKind
@@ -98,10 +99,26 @@ class PermittedWrite:
     parameters: tuple[str, ...]
     physical: frozenset[tuple[str, ...]]
     is_filtered: bool
+    sources: exp.Select | None = None
     returning_names: tuple[str, ...] = ()
     returning_kinds: tuple[str | None, ...] = ()
     returning_origins: tuple[Origin | None, ...] = ()
     is_passing: bool = False
+
+
+def joined_rows(
+    values: Sequence[exp.Expr], target: exp.Table, sources: exp.Select | None
+) -> exp.Select:
+    """Return values over the rows of a target, combined with those of the sources of a write."""
+    query = build.select(*values, source=target)
+    if sources is None:
+        return query
+    sources = sources.copy()
+    start = sources.args.get("from_")
+    first = [exp.Join(this=start.this, kind="CROSS")] if start is not None else []
+    query.set("joins", [*first, *(sources.args.get("joins") or [])] or None)
+    query.set("with_", sources.args.get("with_"))
+    return query
 
 
 def plain_source(relation: Relation, _subject: Subject) -> exp.Query:

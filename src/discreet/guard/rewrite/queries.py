@@ -67,7 +67,7 @@ def read_query(
     """Check a query and return its columns; `scope` is new, inside the enclosing scopes."""
     while isinstance(tree, exp.Subquery):
         tree = tree.this
-    _read_commons(reading, tree, scope)
+    read_commons(reading, tree, scope)
     if isinstance(tree, exp.SetOperation):
         fields = _read_set_operation(reading, tree, scope, is_top=is_top)
     elif isinstance(tree, exp.Select):
@@ -83,7 +83,8 @@ def read_query(
     return fields
 
 
-def _read_commons(reading: StatementAnalysis, tree: exp.Expr, scope: Scope) -> None:
+def read_commons(reading: StatementAnalysis, tree: exp.Expr, scope: Scope) -> None:
+    """Check WITH, and add its names to `scope`."""
     clause = tree.args.get("with_")
     for common_table in clause.expressions if clause is not None else []:
         alias = common_table.args["alias"]

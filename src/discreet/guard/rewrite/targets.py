@@ -51,6 +51,16 @@ class WriteTarget:
             Scope(entries=[self.entry, *others], columns=columns[: len(self.entry.fields)]), clause
         )
 
+    def joined_place(self, clause: str, sources: Scope | None) -> ExpressionContext:
+        """Return a context in which the row, and those of FROM or USING, can be named."""
+        if sources is None:
+            return self.place(clause)
+        entries = [self.entry, *sources.entries]
+        columns = [*visible_fields(self.entry), *sources.columns]
+        return ExpressionContext(
+            Scope(commons=sources.commons, entries=entries, columns=columns), clause
+        )
+
     def column(self, name: str) -> RelationColumn:
         """Return a column that is to be written, or fail as PostgreSQL does."""
         found = self.relation.column(name)

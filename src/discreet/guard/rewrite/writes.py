@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
@@ -14,6 +14,7 @@ from discreet.guard.access.authority import Authority, Privilege, Relation, Subj
 from discreet.guard.rewrite.adapt import make_total
 from discreet.guard.rewrite.allowed import check_allowed, unsupported_feature
 from discreet.guard.rewrite.analysis import (
+    ExpressionContext,
     StatementAnalysis,
     infer_type,
     mark_resolved,
@@ -27,6 +28,7 @@ from discreet.guard.rewrite.normalize import normalize_tree
 from discreet.guard.rewrite.permitted import OnConflict, PermittedWrite, Source, plain_source
 from discreet.guard.rewrite.rows import read_insert_rows, read_value
 from discreet.guard.rewrite.scope import Origin, RangeTableEntry
+from discreet.guard.rewrite.sources import WriteSources, read_sources
 from discreet.guard.rewrite.substitute import Substitution
 from discreet.guard.rewrite.targets import NEW, WriteTarget, read_target
 from discreet.sql.limits import too_deep
@@ -39,13 +41,8 @@ if TYPE_CHECKING:
 
 _ALLOWED: Mapping[type[exp.Expr], set[str]] = {
     exp.Insert: {"this", "expression", "conflict", "returning", "default", "with_"},
-    exp.Update: {"this", "expressions", "where", "returning"},
-    exp.Delete: {"this", "where", "returning"},
-}
-_ELSEWHERE = {
-    "from_": ("UPDATE … FROM", "Use a subquery in SET or WHERE."),
-    "using": ("DELETE … USING", "Use a subquery in WHERE."),
-    "with_": ("WITH before this statement", "Use subqueries."),
+    exp.Update: {"this", "expressions", "where", "returning", "from_", "with_"},
+    exp.Delete: {"this", "where", "returning", "using", "with_"},
 }
 
 
@@ -125,7 +122,7 @@ def _check_clauses(tree: exp.Expr) -> None:
     if allowed is None:
         raise unsupported_feature("This statement")
     for name in extra_clauses(tree, allowed):
-        raise unsupported_feature(*_ELSEWHERE.get(name, (name.strip("_").upper(), None)))
+        raise unsupported_feature(name.strip("_").upper())
 
 
 @dataclass(frozen=True)
@@ -145,6 +142,7 @@ class _WriteReader:
     target: WriteTarget
     substitution: Substitution
     written: set[str] = field(default_factory=set[str])
+    sources: WriteSources | None = None
 
     @property
     def reading(self) -> StatementAnalysis:
@@ -181,15 +179,17 @@ class _WriteReader:
     def update(self, tree: exp.Update) -> PermittedWrite:
         """Return an UPDATE that may run."""
         target = self.target
+        self.sources = read_sources(target, tree)
         assignments = self.assignments(tree.expressions)
         where = self.condition(tree.args.get("where"))
-        returning = _read_returning(target, tree.args.get("returning"))
+        returning = self.returning(tree)
         target.check(Privilege.UPDATE, assignments)
         target.check_reads(self.substitution)
         target.check_kept(assignments.values())
         self.substitution.check_all(self.reading)
         rights: list[Right] = ["UPDATE", "SELECT"] if target.entry.used else ["UPDATE"]
         rule = target.row_rule(self.substitution, rights)
+        self._finish_sources()
         return self._build_permitted(
             "UPDATE",
             columns=tuple(assignments),
@@ -202,13 +202,15 @@ class _WriteReader:
     def delete(self, tree: exp.Delete) -> PermittedWrite:
         """Return a DELETE that may run."""
         target = self.target
+        self.sources = read_sources(target, tree)
         where = self.condition(tree.args.get("where"))
-        returning = _read_returning(target, tree.args.get("returning"))
+        returning = self.returning(tree)
         target.check(Privilege.DELETE, ())
         target.check_reads(self.substitution)
         self.substitution.check_all(self.reading)
         rights: list[Right] = ["DELETE", "SELECT"] if target.entry.used else ["DELETE"]
         rule = target.row_rule(self.substitution, rights)
+        self._finish_sources()
         return self._build_permitted(
             "DELETE",
             condition=self.finished(where, rule),
@@ -231,6 +233,7 @@ class _WriteReader:
         if returning is not None:
             # The row was just written, so it is not hidden: only masks apply.
             shown = tuple(self._finished_aliased(item) for item in returning.columns)
+        sources = None if self.sources is None else self.sources.finished
         return PermittedWrite(
             kind=kind,
             relation=self.target.relation,
@@ -242,6 +245,7 @@ class _WriteReader:
             condition=condition,
             with_check=with_check,
             returning=shown,
+            sources=sources,
             reads=tuple(self.substitution.reads),
             written=frozenset(self.written),
             parameters=self.reading.parameters(),
@@ -263,9 +267,7 @@ class _WriteReader:
                 column = self.target.column(name)
                 if name in found:
                     raise StatementFailed("42601", f'multiple assignments to same column "{name}"')
-                found[name] = read_value(
-                    self.target, column, value, self.target.place("UPDATE", *others)
-                )
+                found[name] = read_value(self.target, column, value, self._place("UPDATE", others))
         self.written |= set(found)
         return found
 
@@ -275,8 +277,22 @@ class _WriteReader:
             return None
         check_allowed(where.this)
         holder = exp.Where(this=normalize_tree(where.this))
-        check_condition(self.reading, holder.this, self.target.place("WHERE", *others), "WHERE")
+        check_condition(self.reading, holder.this, self._place("WHERE", others), "WHERE")
         return holder.this.pop()
+
+    def _place(self, clause: str, others: Sequence[RangeTableEntry]) -> ExpressionContext:
+        if others:
+            return self.target.place(clause, *others)
+        return self.target.joined_place(clause, self.sources.scope if self.sources else None)
+
+    def returning(self, tree: exp.Expr) -> ReturningColumns | None:
+        """Check RETURNING; beside FROM or USING, `*` would also be their columns."""
+        clause = tree.args.get("returning")
+        has_more = self.sources is not None and bool(self.sources.scope.entries)
+        listed = clause.expressions if clause is not None else []
+        if has_more and any(isinstance(node, exp.Star) for node in listed):
+            raise unsupported_feature("RETURNING * here", "Name the columns of the table.")
+        return _read_returning(self.target, clause)
 
     def conflict(self, clause: exp.Expr | None) -> OnConflict | None:
         """Check ON CONFLICT."""
@@ -327,6 +343,17 @@ class _WriteReader:
                 "ON CONFLICT DO UPDATE of a table with row policies", "Use INSERT and UPDATE."
             )
 
+    def _finish_sources(self) -> None:
+        """Replace what FROM and USING name by what may be read of it."""
+        if self.sources is None:
+            return
+        found = self.substitution.replace_all(self.reading, self.sources.finished)
+        if not isinstance(found, exp.Select):
+            raise StatementFailed("XX000", "internal error: a query was expected")
+        if self.substitution.is_filtered:
+            make_total(found, self.reading.traits)
+        self.sources = replace(self.sources, finished=found)
+
     def _finished_conflict(self, conflict: OnConflict | None) -> OnConflict | None:
         if conflict is None or conflict.assignments is None:
             return conflict
@@ -340,11 +367,11 @@ class _WriteReader:
         self, values: Mapping[str, exp.Expr], rule: exp.Expr | None
     ) -> dict[str, exp.Expr]:
         """Return new values; no mask of the table is among them, by any path."""
-        if not any(
-            column.table == "excluded"
-            for value in values.values()
-            for column in value.find_all(exp.Column)
-        ):
+        beside = {"excluded"}
+        if self.sources is not None:
+            beside |= {entry.handle for entry in self.sources.scope.entries}
+        named = (column for value in values.values() for column in value.find_all(exp.Column))
+        if not any(column.table in beside for column in named):
             self.substitution.masked.clear()  # masks read for the rows do not count here
         found = {
             name: self.finished(value, rule, is_condition=False) or exp.Null()
@@ -394,6 +421,8 @@ def _assignment_pairs(item: exp.Expr) -> list[tuple[str, exp.Expr]]:
         raise unsupported_feature("This assignment")
     if not isinstance(item.this, exp.Tuple):
         return [(_key_name(item.this), item.expression)]
+    if isinstance(item.expression, exp.Anonymous) and item.expression.name.upper() == "ROW":
+        item.set("expression", exp.Tuple(expressions=item.expression.expressions))
     if not isinstance(item.expression, exp.Tuple):
         raise unsupported_feature("An assignment of a row", "Assign each column.")
     names = [_key_name(column) for column in item.this.expressions]

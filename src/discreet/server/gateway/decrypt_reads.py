@@ -189,6 +189,10 @@ def encrypt_write(
     values: Sequence[object],
 ) -> PermittedWrite:
     """Return a write, without parameters, of encrypted cells in place of values."""
+    if permitted.sources is not None:
+        raise StatementFailed(
+            "0A000", "WITH, FROM and USING are not supported in a write of encrypted columns"
+        )
     if not session.vault.is_out_of_engine:
         return encrypt_cells(permitted, session.ciphers, session.subject.settings)
     if not _touches_cells(session, permitted):
@@ -201,6 +205,7 @@ def encrypt_write(
 def _write_expressions(permitted: PermittedWrite) -> Iterator[exp.Expr]:
     conflict = permitted.on_conflict
     found = [
+        permitted.sources,
         permitted.rows,
         permitted.condition,
         *permitted.assignments.values(),
