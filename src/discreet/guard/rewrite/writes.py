@@ -267,7 +267,9 @@ class _WriteReader:
                 column = self.target.column(name)
                 if name in found:
                     raise StatementFailed("42601", f'multiple assignments to same column "{name}"')
-                found[name] = read_value(self.target, column, value, self._place("UPDATE", others))
+                found[name] = read_value(
+                    self.target, column, value, self._expression_place("UPDATE", others)
+                )
         self.written |= set(found)
         return found
 
@@ -277,10 +279,12 @@ class _WriteReader:
             return None
         check_allowed(where.this)
         holder = exp.Where(this=normalize_tree(where.this))
-        check_condition(self.reading, holder.this, self._place("WHERE", others), "WHERE")
+        check_condition(self.reading, holder.this, self._expression_place("WHERE", others), "WHERE")
         return holder.this.pop()
 
-    def _place(self, clause: str, others: Sequence[RangeTableEntry]) -> ExpressionContext:
+    def _expression_place(
+        self, clause: str, others: Sequence[RangeTableEntry]
+    ) -> ExpressionContext:
         if others:
             return self.target.place(clause, *others)
         return self.target.joined_place(clause, self.sources.scope if self.sources else None)
