@@ -26,7 +26,7 @@ demo: setup ## the product's story on a bundled, synthetic hospital
 	@$(BIN)/discreet demo build/demo --force
 
 .PHONY: system
-system: # what the tests need from Debian: Java for Spark, a browser for reports, clients of a server, a directory
+system: # what the tests need from Debian: Java for Spark, a browser for reports, clients of a server, a directory, an HSM in software
 	@missing=""; \
 	command -v javac >/dev/null || missing="$$missing default-jdk-headless"; \
 	command -v chromium >/dev/null || missing="$$missing chromium fonts-dejavu-core"; \
@@ -34,6 +34,7 @@ system: # what the tests need from Debian: Java for Spark, a browser for reports
 	test -e /usr/share/java/postgresql.jar || missing="$$missing libpostgresql-jdbc-java"; \
 	command -v curl >/dev/null || missing="$$missing curl"; \
 	command -v npm >/dev/null || missing="$$missing nodejs npm"; \
+	test -e /usr/lib/softhsm/libsofthsm2.so || missing="$$missing softhsm2"; \
 	test -x /usr/sbin/slapd || missing="$$missing slapd"; \
 	if [ -n "$$missing" ]; then \
 	  apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $$missing; \

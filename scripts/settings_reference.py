@@ -63,6 +63,7 @@ def _describe_values(field: FieldInfo) -> str:
     if origin is dict:
         return "names and values"
     plain = next(kind for kind in kinds if kind is not types.NoneType)
+    plain = getattr(plain, "__origin__", plain)  # without what only validates it
     bounds = [
         sign + f"{_bound_of(item):,}"
         for item in field.metadata

@@ -27,6 +27,7 @@ IMPORTED_AS = {
     "argon2-cffi": "argon2",
     "psycopg": "psycopg",
     "pyjwt": "jwt",
+    "python-pkcs11": "pkcs11",
     "pyyaml": "yaml",
     "scikit-learn": "sklearn",
     "vl-convert-python": "vl_convert",

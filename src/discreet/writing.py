@@ -17,6 +17,7 @@ from discreet.errors import OutputRefused, UnprotectedFile
 
 _OTHERS = stat.S_IRWXG | stat.S_IRWXO
 _WRITABLE_BY_OTHERS = stat.S_IWGRP | stat.S_IWOTH
+CREDENTIALS = "CREDENTIALS_DIRECTORY"  # where systemd has put them
 
 
 @contextmanager
@@ -84,8 +85,18 @@ def require_private(path: Path, *, may_be_read: bool = False) -> None:
         mode = path.stat().st_mode
     except OSError:
         return  # opening the file reports that it is missing
+    if is_credential(path):
+        mode &= ~stat.S_IRGRP  # which systemd grants by an access list
     if mode & (_WRITABLE_BY_OTHERS if may_be_read else _OTHERS):
         raise _unprotected_file(path, mode)
+
+
+def is_credential(path: Path) -> bool:
+    """Return whether a file is one of the credentials that systemd gave this process."""
+    folder = Path(os.environ.get(CREDENTIALS, ""))
+    if not folder.is_absolute() or path.parent != folder or not folder.is_dir():
+        return False
+    return not folder.stat().st_mode & (stat.S_IWGRP | stat.S_IRWXO)
 
 
 def _unprotected_file(path: Path, mode: int) -> UnprotectedFile:

@@ -46,7 +46,8 @@ PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md")])
 MODULES = sorted(path for path in SOURCE.rglob("*.py") if ">>> " in path.read_text("utf-8"))
 # Commands that need the network, a server or the whole repository cannot run here.
 RUNNABLE = (
-    *("discreet", "cat", "cd", "curl", "echo", "export", "grep", "head", "ls", "printf", "psql"),
+    *("chmod", "discreet", "cat", "cd", "curl", "echo", "export", "grep", "head", "ls", "mkdir"),
+    *("printf", "psql", "softhsm2-util"),
     *("python", "tail", "wc"),
 )
 SERVING = "discreet demo --serve"
@@ -195,8 +196,9 @@ class Reader:
             return self.serve()
         if self.web:
             text = text.replace("127.0.0.1:5434", self.web)
-        # Packages that a page installs are found by a new process only.
-        arguments = None if "PYTHONPATH" in self.environment else plain_arguments(text)
+        # Packages that a page installs, and its HSM, are found by a new process only.
+        is_apart = not self.environment.keys().isdisjoint(("PYTHONPATH", "SOFTHSM2_CONF"))
+        arguments = None if is_apart else plain_arguments(text)
         return self.start(text) if arguments is None else self.call(arguments)
 
     def serve(self) -> int:

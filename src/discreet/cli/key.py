@@ -87,13 +87,14 @@ def create(data: Path, name: str | None, key_file: Path | None, client_key: Path
 
 
 def _create_own(data: Path, key_file: Path | None) -> None:
-    from discreet.guard.vault.wrapping import new_wrapping_key
+    from discreet.guard.vault.key_services import create_server_key
     from discreet.server.acceptance import accept_stores
     from discreet.server.folder import make_folder
+    from discreet.server.settings import read_settings
 
     place = data / OWN_KEY if key_file is None else key_file
     make_folder(data)
-    made = new_wrapping_key(place)
+    made = create_server_key(place, read_settings(data).key_address)
     with (
         open_server_folder(data, place, make=True, authenticate=False) as served,
         served.stores() as stores,
@@ -254,14 +255,15 @@ def rewrap(data: Path, key_file: Path | None, new_key_file: Path | None) -> None
 
     If it was interrupted, run it again with the same options.
     """
+    from discreet.guard.vault.key_services import create_server_key, read_server_key
     from discreet.guard.vault.keys import rewrap_keys
-    from discreet.guard.vault.wrapping import new_wrapping_key, read_wrapping_key
 
     with open_server_folder(data, key_file, authenticate=False) as served:
         old, old_path = served.key(), served.key_file or data / OWN_KEY
         beside = old_path.with_name(f"{old_path.name}.new")
         place = beside if new_key_file is None else new_key_file
-        new = read_wrapping_key(place) if place.exists() else new_wrapping_key(place)
+        find = read_server_key if place.exists() else create_server_key
+        new = find(place, served.settings.key_address)
         served.authenticate(also=new)  # which wraps some of them after an interruption
         served.record("key", f"wrap all keys by {new.fingerprint}")
         changed = rewrap_keys(served.control, old, new)

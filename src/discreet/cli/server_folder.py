@@ -56,13 +56,13 @@ class ServerFolder:
 
     def key(self) -> WrappingKey:
         """Return the server's key."""
-        from discreet.guard.vault.wrapping import read_wrapping_key
+        from discreet.guard.vault.key_services import read_server_key
 
         if self.key_file is None:
             raise WrongUsage(
                 f"This server has no key yet. Make one: discreet key create {self.settings.data}"
             )
-        return read_wrapping_key(self.key_file)
+        return read_server_key(self.key_file, self.settings.key_address)
 
     def documents(self) -> Documents:
         """Return the documents with their secrets unsealed."""

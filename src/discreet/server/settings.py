@@ -3,16 +3,35 @@
 from __future__ import annotations
 
 import ipaddress
+import os
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from discreet.errors import WrongUsage
+from discreet.guard.vault.key_services import KeyServiceAddress
+from discreet.writing import CREDENTIALS
 
 FILE = "server.yaml"
 OWN_KEY = "keys/master.key"  # the server's own key, where none is named
+
+
+_CREDENTIAL = "credential:"
+
+
+def find_credential(value: object) -> object:
+    """Return the file of `credential:NAME`, which systemd gave this process; others as they are."""
+    if not isinstance(value, str) or not value.startswith(_CREDENTIAL):
+        return value
+    name, folder = value.removeprefix(_CREDENTIAL), os.environ.get(CREDENTIALS)
+    if folder is None or Path(name).name != name:
+        return value  # reading it reports that it is missing
+    return Path(folder) / name
+
+
+SecretFile = Annotated[Path, BeforeValidator(find_credential)]
 
 
 class ServerLimits(BaseModel):
@@ -92,7 +111,7 @@ class DirectorySettings(BaseModel):
     base: str | None = Field(default=None, description="Or below which entry to look for it.")
     search: str = Field(default="(uid={user})", description="By what to look for it.")
     reader: str | None = Field(default=None, description="The entry on whose behalf to look.")
-    reader_password_file: Path | None = Field(
+    reader_password_file: SecretFile | None = Field(
         default=None, description="The file with its password."
     )
     groups: dict[str, str] = Field(
@@ -167,6 +186,21 @@ class AuditSettings(BaseModel):
     witness: tuple[Path, ...] = Field(
         default=(),
         description="Files, best on disks of others, to which checkpoints are appended.",
+    )
+
+
+class KeyServiceSettings(BaseModel):
+    """A service that decrypts the server's key when it starts, such as an HSM."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    address: str = Field(
+        pattern="^[a-z][a-z0-9-]*:.",
+        description="Which key of which service, such as `pkcs11:token=clinic;object=discreet` (extra `pkcs11`).",
+    )
+    options: dict[str, str] = Field(
+        default_factory=dict,
+        description="What the service needs: of `pkcs11` its `module` and `pin_file`, a file or `credential:NAME`.",
     )
 
 
@@ -257,16 +291,19 @@ class Settings(BaseModel):
         description="The server's certificate (PEM), with its chain. Without it one of its own, made on "
         "the first start.",
     )
-    private_key: Path | None = Field(default=None, description="The key of the certificate.")
+    private_key: SecretFile | None = Field(
+        default=None, description="The key of the certificate, or `credential:NAME`."
+    )
     client_ca: Path | None = Field(
         default=None, description="Who signs certificates of clients (PEM)."
     )
     plain: bool = Field(
         default=False, description="No TLS; refused unless only this machine can reach the server."
     )
-    key_file: Path | None = Field(
+    key_file: SecretFile | None = Field(
         default=None,
-        description="Encrypt data and secrets at rest under the key in this file. Without it "
+        description="Encrypt data and secrets at rest under the key in this file, or in the credential of systemd "
+        "`credential:NAME`. Without it "
         "`keys/master.key` in the folder, if there is one.",
     )
     admin: str = Field(default="admin", description="What the first user is called.")
@@ -298,6 +335,7 @@ class Settings(BaseModel):
         description="After a signal to stop, how long clients are still served while `/readyz` says 503, "
         "so that a load balancer sends no more.",
     )
+    key_service: KeyServiceSettings | None = None
     limits: ServerLimits = ServerLimits()
     audit: AuditSettings = AuditSettings()
     log: LogSettings = LogSettings()
@@ -322,6 +360,15 @@ class Settings(BaseModel):
         if self.http_port is not None or not self.console:
             return self.http_port
         return min(self.port + 1, 65535) if self.port else 0
+
+    @property
+    def key_address(self) -> KeyServiceAddress | None:
+        """The service that decrypts the server's key, None where its file holds it in clear."""
+        service = self.key_service
+        if service is None:
+            return None
+        options = {name: str(find_credential(value)) for name, value in service.options.items()}
+        return KeyServiceAddress(service.address, options)
 
     def place(self, name: str) -> Path:
         """Return a file or folder in the server's folder."""

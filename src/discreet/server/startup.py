@@ -81,7 +81,7 @@ def open_server(
     timelines.TIMELINES.remember_in(settings.place(timelines.FILE))
     policy = load_policy(settings.policy) if settings.policy else None
     control = ControlStore(settings.control or settings.place("control.sqlite"))
-    vault = SessionVault(control, settings.key_file, at=clock())
+    vault = SessionVault(control, settings.key_file, at=clock(), service=settings.key_address)
     stores = ServerStores(
         settings,
         control,

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from discreet.errors import InvalidKey, MissingExtra
-from discreet.writing import write_private_file
+from discreet.writing import is_credential, write_private_file
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.ciphers.aead import AESGCM
@@ -102,7 +102,15 @@ def read_wrapping_key(path: str | Path) -> WrappingKey:
     Raises:
         InvalidKey: the file is missing, others can read it, or it holds no key.
     """
-    path = Path(path)
+    return parse_wrapping_key(read_key_bytes(Path(path)), where=f"The key file {path}")
+
+
+def read_key_bytes(path: Path) -> bytes:
+    """Return the content of a secret's file that only its owner may read or write.
+
+    Raises:
+        InvalidKey: the file is missing, or others can read it.
+    """
     try:
         with path.open("rb") as file:
             mode = os.fstat(file.fileno()).st_mode
@@ -113,12 +121,14 @@ def read_wrapping_key(path: str | Path) -> WrappingKey:
         raise InvalidKey(
             f"The key file {path} cannot be read: {error.strerror}. Name one that you may read."
         ) from None
-    if os.name == "posix" and mode & (stat.S_IRWXG | stat.S_IRWXO):
+    # systemd grants its credentials by an access list, which shows as a right of the group.
+    others = stat.S_IWGRP | stat.S_IRWXO if is_credential(path) else stat.S_IRWXG | stat.S_IRWXO
+    if os.name == "posix" and mode & others:
         raise InvalidKey(
             f"Others on this machine can read or change the key file {path}. "
             f"Run: chmod 600 {path}; if they may have read it, make a new key."
         )
-    return parse_wrapping_key(content, where=f"The key file {path}")
+    return content
 
 
 def parse_wrapping_key(content: str | bytes, *, where: str) -> WrappingKey:

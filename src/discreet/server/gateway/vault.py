@@ -14,10 +14,10 @@ from discreet.guard.access.authority import Relation
 from discreet.guard.control import ControlStore
 from discreet.guard.vault.authentication import open_control
 from discreet.guard.vault.functions import EncryptionFunctions
+from discreet.guard.vault.key_services import KeyServiceAddress, read_server_key
 from discreet.guard.vault.keys import KIND, KeyAction, get_key
 from discreet.guard.vault.secrets import FILE_KEY, database_key
 from discreet.guard.vault.session_keys import UnlockedKeys
-from discreet.guard.vault.wrapping import read_wrapping_key
 from discreet.server.gateway.ciphers import SessionCiphers
 from discreet.sql import build
 
@@ -27,8 +27,15 @@ _log = logging.getLogger("discreet.server")
 class SessionVault:
     """What the server's key encrypts; without a key file nothing is encrypted at rest."""
 
-    def __init__(self, control: ControlStore, key_file: Path | None, *, at: datetime) -> None:
-        self._server = None if key_file is None else read_wrapping_key(key_file)
+    def __init__(
+        self,
+        control: ControlStore,
+        key_file: Path | None,
+        *,
+        at: datetime,
+        service: KeyServiceAddress | None = None,
+    ) -> None:
+        self._server = None if key_file is None else read_server_key(key_file, service)
         self._act = KeyAction("server", at)
         self._plain = control
         self.documents, self.seal = open_control(control, self._server, act=self._act)

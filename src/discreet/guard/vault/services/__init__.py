@@ -1,0 +1,1 @@
+"""Key services that come with discreet: one specification per module."""
