@@ -77,6 +77,9 @@ docs: setup ## the documentation as a site, which `discreet serve` shows at /doc
 pictures: setup ## make the pictures of the documentation anew, from the demo
 	$(BIN)/python scripts/pictures.py
 
+pictures: setup system ## take the pictures of the console for the documentation
+	$(BIN)/python scripts/console_pictures.py
+
 reference: setup ## write docs/reference/python.md and settings.md from the code
 	$(BIN)/python scripts/reference.py
 	$(BIN)/python scripts/settings_reference.py

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from tests.browser.console_browser import CUT_OFF, PASSWORD, ConsoleBrowser, open_browser
-from tests.server.console.conftest import EXTRA
+from tests.server.console.conftest import EXTRA, MARKUP
 from tests.server.http.conftest import POLICY, served
 
 from discreet.guard.identity.accounts import set_password
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.xdist_group("browser")  # one browser is enough
 # Each user with the pages they have.
 ADMIN = ClientInfo("admin", "127.0.0.1", is_local=True)
-PAGES = {"admin": ("/",), "analyst": ("/",), "clerk": ("/",)}
+PAGES = {"admin": ("/",), "analyst": ("/", "/ask"), "clerk": ("/", "/ask?table=patients")}
 EVERY_PAGE = [(user, page) for user, pages in PAGES.items() for page in pages]
 
 
@@ -137,3 +137,79 @@ def test_another_page_cannot_frame_the_console(browser: ConsoleBrowser):
         tab.page.wait_for_load_state("networkidle")
         (frame,) = tab.page.frames[1:]
         assert frame.query_selector("form") is None
+
+
+BY_INSURANCE = "SELECT insurance, count(*) AS people FROM patients GROUP BY insurance"
+
+
+@pytest.fixture
+def ask(tabs: dict[str, ConsoleTab]) -> ConsoleTab:
+    """The analyst's page for questions, with a question in it."""
+    tab = tabs["analyst"]
+    tab.page.set_viewport_size({"width": 1280, "height": 900})
+    tab.open("/ask")
+    tab.page.get_by_role("textbox", name="SQL").fill(BY_INSURANCE)
+    tab.page.get_by_label("Epsilon, at most").fill("0.25")
+    return tab
+
+
+def test_the_price_appears_while_the_analyst_types(ask: ConsoleTab):
+    price = ask.page.get_by_role("heading", name="Price and error")
+    price.wait_for()
+    panel = ask.page.locator("#price").inner_text()
+    assert "this question takes 0.25" in panel
+    assert "at 95 % confidence" in panel
+    assert ask.find_violations(scheme="dark") == []
+    assert ask.complaints == []
+
+
+def test_an_answer_has_errors_a_chart_and_a_free_repeat(ask: ConsoleTab):
+    ask.page.get_by_role("button", name="Ask", exact=True).click()
+    assert "The answer cost epsilon 0.25" in ask.verdict()
+    answer = ask.page.get_by_role("table", name="Answer").inner_text()
+    assert "public" in answer
+    assert "±" in answer
+    assert ask.page.get_by_role(
+        "img", name="people, with what noise may have moved it"
+    ).is_visible()
+    for scheme in ("light", "dark"):
+        assert ask.find_violations(scheme=scheme) == []
+    ask.page.locator(".history a").first.click()
+    ask.page.get_by_role("button", name="Ask", exact=True).click()
+    assert "The same question again is free" in ask.verdict()
+    assert ask.page.get_by_role("table", name="Answer").inner_text() == answer
+
+
+def test_a_refusal_says_why_and_costs_nothing(ask: ConsoleTab):
+    ask.page.get_by_role("textbox", name="SQL").fill("SELECT name FROM patients")
+    ask.page.get_by_role("button", name="Ask", exact=True).click()
+    assert ask.verdict() == "That was not answered."
+    assert ask.page.get_by_role("alert").inner_text()
+    assert ask.find_violations(scheme="light") == []
+    ask.complaints.clear()  # the browser reports the status of the refusal
+
+
+def test_a_question_is_asked_without_script(browser: ConsoleBrowser):
+    with browser.tab(has_script=False) as tab:
+        tab.sign_in("analyst")
+        tab.open("/ask")
+        tab.page.get_by_role("textbox", name="SQL").fill(BY_INSURANCE)
+        tab.page.get_by_label("Epsilon, at most").fill("0.01")
+        tab.page.get_by_role("button", name="Show the price").click()
+        assert "This question costs epsilon 0.01" in tab.verdict()
+        tab.page.get_by_role("button", name="Ask", exact=True).click()
+        assert "The answer cost epsilon 0.01" in tab.verdict()
+
+
+def test_markup_in_names_and_cells_is_only_text(tabs: dict[str, ConsoleTab]):
+    tab = tabs["clerk"]
+    tab.open("/")
+    tab.page.get_by_role("link", name=MARKUP).click()
+    tab.page.get_by_role("textbox", name="SQL").fill(
+        f'SELECT *, \'{MARKUP}\' AS "{MARKUP}x" FROM "{MARKUP}"'
+    )
+    tab.page.get_by_role("button", name="Ask", exact=True).click()
+    assert "1 row, exact" in tab.verdict()
+    assert MARKUP in tab.page.get_by_role("table", name="Answer").inner_text()
+    assert tab.page.locator("main img").count() == 0
+    assert tab.complaints == []

@@ -11,8 +11,8 @@ from tests.server.console.conftest import MARKUP, token_of
 if TYPE_CHECKING:
     from tests.server.console.conftest import Console
 
-PAGES = ("/",)
-ACTIONS = ("/sign-out",)
+PAGES = ("/", "/ask")
+ACTIONS = ("/sign-out", "/ask/price")
 
 
 @pytest.mark.parametrize("page", PAGES)

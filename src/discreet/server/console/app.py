@@ -8,6 +8,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
+from discreet.server.console.ask import show_ask, show_price, take_question
 from discreet.server.console.home import show_home
 from discreet.server.console.pages import PLACE, serve_file
 from discreet.server.console.requests import error_page, guard_endpoint
@@ -22,6 +23,9 @@ def mount_console(app: Starlette) -> None:
             Route("/", guard_endpoint(show_home), methods=["GET"]),
             Route("/sign-in", sign_in, methods=["GET", "POST"]),
             Route("/sign-out", guard_endpoint(sign_out), methods=["POST"]),
+            Route("/ask", guard_endpoint(show_ask), methods=["GET"]),
+            Route("/ask", guard_endpoint(take_question), methods=["POST"]),
+            Route("/ask/price", guard_endpoint(show_price), methods=["POST"]),
             Route("/static/{name}", _send_file, methods=["GET"]),
         ],
         exception_handlers={HTTPException: _show_http_error},

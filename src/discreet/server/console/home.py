@@ -11,7 +11,6 @@ from discreet.errors import DiscreetError
 from discreet.formatting import format_count
 from discreet.guard.access.authority import Privilege, Relation
 from discreet.guard.access.decide import any_column_privilege, budgets_on, privilege_on
-from discreet.guard.statements.statement import Explain
 from discreet.server.console.exposure import (
     DIALECT,
     TableExposure,
@@ -20,7 +19,7 @@ from discreet.server.console.exposure import (
     measure_exposure,
 )
 from discreet.server.console.pages import BudgetGauge, SameAs
-from discreet.server.console.requests import ConsoleRequest, rows_of, run_text
+from discreet.server.console.requests import ConsoleRequest, explain_privacy, rows_of, run_text
 from discreet.sql import build
 
 if TYPE_CHECKING:
@@ -116,9 +115,7 @@ def _add_budget(card: TableCard, session: Session) -> TableCard:
         build.count_star(), source=build.table(card.relation.schema, card.relation.name)
     )
     try:
-        (statement,) = session.split(query.sql(dialect=DIALECT))
-        explained = Explain(statement, privacy=True, text=f"EXPLAIN PRIVACY {statement.text}")
-        cost = session.run(session.prepare(explained)).cost
+        cost = explain_privacy(session, query.sql(dialect=DIALECT))
     except DiscreetError:  # no question about it is answered; the card says nothing then
         return card
     if cost is None or not cost.granted:

@@ -14,6 +14,7 @@ from starlette.responses import HTMLResponse, Response
 
 from discreet.answer.wording import format_short
 from discreet.formatting import format_count
+from discreet.report.page import code
 
 PLACE = "/console"
 # `connect-src` is for htmx; nothing is loaded from elsewhere, and no page can be framed.
@@ -31,7 +32,7 @@ HEADERS = {
     "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
 }
 # Address, name, and whether all users have it or superusers only.
-NAVIGATION = (("/", "Home", True),)
+NAVIGATION = (("/", "Home", True), ("/ask", "Ask", True))
 _KINDS = {
     "console.css": "text/css",
     "console.js": "text/javascript",
@@ -103,7 +104,7 @@ def _make_environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.filters["short"] = format_short
+    made.filters["short"], made.filters["code"] = format_short, code
     names: dict[str, Any] = {
         "file": _file_address,
         "version": version("discreet"),

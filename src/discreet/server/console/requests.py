@@ -14,8 +14,9 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
-from discreet.errors import AccessDenied, DiscreetError
+from discreet.errors import AccessDenied, DiscreetError, StatementFailed
 from discreet.guard.access.reach import is_superuser
+from discreet.guard.statements.statement import Explain
 from discreet.server.console.pages import HEADERS, PLACE, make_page
 from discreet.server.console.sessions import ConsoleSession, ConsoleSessions
 from discreet.server.gateway.audit import log_bug
@@ -25,7 +26,7 @@ from discreet.server.pg.failures import as_statement_failed
 
 if TYPE_CHECKING:
     from discreet.server.gateway.server import Server
-    from discreet.server.session import Outcome, Session
+    from discreet.server.session import Outcome, PrivacyCost, Session
 
 MOST_FIELDS = 100
 _FORGED = (
@@ -91,6 +92,17 @@ def run_text(session: Session, text: str) -> Outcome:
     """Run the one statement of a text that the console itself wrote."""
     (statement,) = session.split(text)
     return session.run(session.prepare(statement))
+
+
+def explain_privacy(session: Session, text: str) -> PrivacyCost | None:
+    """Return what the one statement of a text costs; None if it costs nothing."""
+    statements = session.split(text)
+    if len(statements) != 1:
+        raise StatementFailed(
+            "42601", "the price is that of one statement", hint="Ask one statement at a time."
+        )
+    explained = Explain(statements[0], privacy=True, text=f"EXPLAIN PRIVACY {statements[0].text}")
+    return session.run(session.prepare(explained)).cost
 
 
 def rows_of(outcome: Outcome) -> list[tuple[Any, ...]]:

@@ -59,7 +59,7 @@ def run_query(
     session = app_state(request).server.open_session(client, body.settings, "http")
     session.observed = replace(session.observed, parent=request.headers.get("traceparent"))
     try:
-        return _query_response(*_run(session, body))
+        return _query_response(*run_request(session, body))
     finally:
         session.close()
 
@@ -183,7 +183,7 @@ def report_metrics(request: Request, client: SuperuserClient) -> Response:
     return Response(app_state(request).server.metrics.text(), media_type=CONTENT_TYPE)
 
 
-def _run(session: Session, body: bodies.QueryRequest) -> tuple[Outcome, list[Any]]:
+def run_request(session: Session, body: bodies.QueryRequest) -> tuple[Outcome, list[Any]]:
     """Run all statements as one transaction and return the last result, and all notices."""
     from discreet.guard.statements.statement import SetRole
 
