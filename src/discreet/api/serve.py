@@ -13,7 +13,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Self
 
-from discreet.server.listener import serve_until_stopped, start_server
+from discreet.server.listener import run_in_loop, serve_until_stopped, start_server
 from discreet.server.pg.tls import Tls
 from discreet.server.startup import PASSWORD, OpenedServer
 
@@ -123,7 +123,7 @@ class RunningServer:
 
     def _run(self) -> None:
         try:
-            asyncio.run(self._listen_until_stopped())
+            run_in_loop(self._listen_until_stopped())
         except BaseException as error:
             if self._ports.done():
                 raise

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import secrets
 import shutil
@@ -99,7 +98,7 @@ def open_demo_server(
 
 def serve_hospital(folder: Path, *, ports: Ports, anew: bool) -> None:
     """Serve the hospital in `folder` until stopped; what was served before goes on, unless `anew`."""
-    from discreet.server.listener import serve_until_stopped, start_server
+    from discreet.server.listener import run_in_loop, serve_until_stopped, start_server
     from discreet.server.process import protect
 
     protect()
@@ -115,7 +114,7 @@ def serve_hospital(folder: Path, *, ports: Ports, anew: bool) -> None:
             _write_people(folder, passwords, host=host, port=port)
             _print_instructions(folder, None if web is None else f"https://{host}:{web}")
 
-        asyncio.run(serve_until_stopped(opened, tls, ready=ready))
+        run_in_loop(serve_until_stopped(opened, tls, ready=ready))
     click.echo(
         "\nStopped. Start it again with the same command: rights and spending are kept.", err=True
     )

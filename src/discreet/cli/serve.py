@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import gc
 import shlex
 from pathlib import Path
@@ -100,7 +99,7 @@ def command(data: Path, **settings: Any) -> None:
 
     overwrite_freed_memory()  # starts again, so what takes long to import comes after it
     protect()
-    from discreet.server.listener import serve_until_stopped, start_server
+    from discreet.server.listener import run_in_loop, serve_until_stopped, start_server
     from discreet.server.observe.logs import configure_logs
 
     with start_server(data, show_password=_show_password, **settings) as (opened, tls):
@@ -113,7 +112,7 @@ def command(data: Path, **settings: Any) -> None:
         def ready(port: int, web: int | None) -> None:
             _print_connection(opened, port, web, is_encrypted=tls is not None)
 
-        asyncio.run(serve_until_stopped(opened, tls, ready=ready))
+        run_in_loop(serve_until_stopped(opened, tls, ready=ready))
 
 
 def _show_password(admin: str, password: str) -> None:

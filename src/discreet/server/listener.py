@@ -8,7 +8,7 @@ import errno
 import os
 import signal
 import socket
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Coroutine, Generator
 from pathlib import Path
 from typing import Any
 
@@ -83,6 +83,16 @@ def start_server(
         )
         stack.callback(opened.server.close)
         yield opened, tls
+
+
+def run_in_loop(main: Coroutine[Any, Any, None]) -> None:
+    """Run a coroutine in an event loop of its own: uvloop's where there is one."""
+    try:
+        from uvloop import new_event_loop
+    except ImportError:  # such as on Windows
+        new_event_loop = None
+    with asyncio.Runner(loop_factory=new_event_loop) as runner:
+        runner.run(main)
 
 
 async def serve_until_stopped(

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Sequence
 
 from discreet.errors import DiscreetError, StatementFailed
 from discreet.guard.identity.authenticator import ClientInfo
 from discreet.server.pg import messages
+from discreet.server.pg.exchange import Exchange
 from discreet.server.pg.failures import error_response
 from discreet.server.pg.message_handler import MessageHandler, log_failure
-from discreet.server.pg.messages import Frame
 from discreet.server.pg.server_state import PgServerState
 from discreet.server.pg.startup import CancelRequest, Startup, authenticate_client, read_startup
-from discreet.server.pg.wire import ClientGone, ClientIdle, Wire
+from discreet.server.pg.wire import ClientGone, Wire
 from discreet.server.session import Session
 
-PART = 64 * 1024  # bytes of a response that are sent together
 SHUTDOWN = StatementFailed("57P01", "terminating connection due to administrator command")
 
 
@@ -26,7 +24,7 @@ class ClientConnection:
     def __init__(self, wire: Wire, state: PgServerState) -> None:
         self._wire, self._state, self._limits = wire, state, state.limits
         self._session: Session | None = None
-        self.is_busy = False
+        self._exchange: Exchange | None = None
         self.is_welcome = False
 
     async def serve(self) -> None:
@@ -105,50 +103,19 @@ class ClientConnection:
             greeting = await state.in_thread(conversation.initial_messages)
             key = messages.backend_key(process, secret)
             self._wire.write(greeting + key + messages.ready(session.transaction_status))
-            while not conversation.has_ended:
-                await self._send_answers(conversation, await self._next_frames(conversation))
+            self._exchange = Exchange(
+                self._wire, conversation, self._limits, observe_wait=state.observe_wait
+            )
+            await self._exchange.run()
         finally:
             conversation.close()
             state.cancels.unregister(process)
             self._wire.on_lost = None
 
-    async def _next_frames(self, conversation: MessageHandler) -> Sequence[Frame]:
-        """Return the next messages of the client, within its time limit."""
-        limits = self._limits
-        idle, sqlstate, where = limits.idle_timeout, "57P05", "idle-session"
-        if conversation.is_in_transaction:
-            own, most = conversation.session.idle_in_transaction, limits.idle_transaction_timeout
-            idle = min((each for each in (own, most) if each is not None), default=None)
-            sqlstate, where = "25P03", "idle-in-transaction"
-        try:
-            return await self._wire.frames(
-                limit=limits.max_message, idle=idle, within=limits.message_timeout
-            )
-        except ClientIdle:
-            raise StatementFailed(
-                sqlstate, f"terminating connection due to {where} timeout"
-            ) from None
-
-    async def _send_answers(self, conversation: MessageHandler, frames: Sequence[Frame]) -> None:
-        """Send the responses to the messages, no faster than the client reads."""
-        if any(frame.kind == b"X" for frame in frames):
-            # A client that terminates at once still gets its earlier statements executed.
-            self._wire.on_lost = None
-        answer = conversation.answer(frames)
-        part, is_last = b"", False
-        while not is_last:
-            self.is_busy = True
-            try:
-                part, is_last = await self._state.in_thread(lambda: take_part(answer))
-            finally:
-                self.is_busy = False
-            self._wire.write(part)
-            await self._wire.drain(within=self._limits.write_timeout)
-
     def cancel(self) -> None:
         """Interrupt the running statement, if any."""
-        session = self._session
-        if self.is_busy and session is not None:
+        session, exchange = self._session, self._exchange
+        if exchange is not None and exchange.is_busy and session is not None:
             self._state.in_spare_thread(session.cancel)
 
     def stop(self) -> None:
@@ -160,15 +127,3 @@ class ClientConnection:
         self.cancel()
         self._wire.stop(SHUTDOWN)
         self._wire.abort()
-
-
-def take_part(answer: Iterator[bytes]) -> tuple[bytes, bool]:
-    """Return the next part of a response, and whether it is the last one."""
-    parts: list[bytes] = []
-    size = 0
-    for piece in answer:
-        parts.append(piece)
-        size += len(piece)
-        if size >= PART:
-            return b"".join(parts), False
-    return b"".join(parts), True

@@ -74,7 +74,7 @@ class PgServerState:
         self.authenticator, self.open_session = authenticator, open_session
         self.tls, self.require_tls, self.limits = tls, require_tls, limits
         self.cancels = CancelRegistry()
-        self._executor, self._observe_wait = executor, wait
+        self._executor, self.observe_wait = executor, wait
         self._spare = ThreadPoolExecutor(2, thread_name_prefix="discreet-cancel")
         self._seated: Counter[str] = Counter()
         self._waiting: dict[str, deque[Wire]] = {}
@@ -84,7 +84,7 @@ class PgServerState:
         asked = time.perf_counter()
 
         def run() -> T:
-            self._observe_wait(time.perf_counter() - asked)
+            self.observe_wait(time.perf_counter() - asked)
             return work()
 
         return await asyncio.get_running_loop().run_in_executor(self._executor, run)

@@ -27,10 +27,6 @@ class ClientGone(Exception):
     """The client has disconnected."""
 
 
-class ClientIdle(Exception):
-    """The client is idle."""
-
-
 class Wire(asyncio.Protocol):
     """The transport of one client, with a buffer of received bytes."""
 
@@ -39,14 +35,15 @@ class Wire(asyncio.Protocol):
         self._buffer = bytearray()
         self._wanted = READ_AHEAD
         self._waiter: asyncio.Future[None] | None = None
-        self._writable = asyncio.Event()
-        self._writable.set()
+        self.is_writable = True  # the client reads what is written
         self._has_ended = False
         self._stopped: StatementFailed | None = None
         self._transport: asyncio.Transport | None = None
         self._farewell: asyncio.TimerHandle | None = None
         self.is_encrypted = False
         self.on_lost: Callable[[], None] | None = None
+        self.on_input: Callable[[], None] | None = None  # more bytes, or none will come
+        self.on_writable: Callable[[], None] | None = None  # the client reads again, or is gone
 
     @property
     def transport(self) -> asyncio.Transport:
@@ -82,6 +79,11 @@ class Wire(asyncio.Protocol):
         """Whether there are unread bytes of the client."""
         return bool(self._buffer)
 
+    @property
+    def is_closing(self) -> bool:
+        """Whether nothing can be sent any more."""
+        return self.transport.is_closing()
+
     def certificate(self) -> bytes | None:
         """Return the client's certificate in DER, verified by TLS, or None."""
         layer: ssl.SSLObject | None = self.transport.get_extra_info("ssl_object")
@@ -113,7 +115,7 @@ class Wire(asyncio.Protocol):
     def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 - as asyncio has it
         """Handle the loss of the connection."""
         self._has_ended = True
-        self._writable.set()
+        self.resume_writing()
         if self._farewell is not None:
             self._farewell.cancel()
         self._wake_waiter()
@@ -122,11 +124,13 @@ class Wire(asyncio.Protocol):
 
     def pause_writing(self) -> None:
         """Pause writing: the client reads slowly."""
-        self._writable.clear()
+        self.is_writable = False
 
     def resume_writing(self) -> None:
         """Resume writing."""
-        self._writable.set()
+        self.is_writable = True
+        if self.on_writable is not None:
+            self.on_writable()
 
     def stop(self, reason: StatementFailed) -> None:
         """Raise this failure in the code that waits for the client's next message."""
@@ -134,6 +138,8 @@ class Wire(asyncio.Protocol):
         self._wake_waiter()
 
     def _wake_waiter(self) -> None:
+        if self.on_input is not None:
+            self.on_input()
         if self._waiter is not None and not self._waiter.done():
             self._waiter.set_result(None)
 
@@ -169,38 +175,30 @@ class Wire(asyncio.Protocol):
         return self._take_bytes(length)[4:]
 
     async def frame(self, *, limit: int) -> Frame:
-        """Return the next message."""
-        return (await self.frames(limit=limit, most=1))[0]
-
-    async def frames(
-        self,
-        *,
-        limit: int,
-        most: int = BATCH,
-        idle: float | None = None,
-        within: float | None = None,
-    ) -> list[Frame]:
-        """Return the available messages, at least one.
+        """Return the next message, during login.
 
         Raises:
             StatementFailed: it is not a message, or it is too long.
-            Idle: nothing came for `idle` seconds.
-            TimeoutError: a message took longer than `within` seconds.
-            Gone: the client has disconnected.
+            ClientGone: the client has disconnected.
         """
-        if not self._buffer:
-            try:
-                async with asyncio.timeout(idle):
-                    await self._wait_for_bytes()
-            except TimeoutError:
-                raise ClientIdle from None
-        found = self._cut_frames(limit, most)
-        if found:
-            return found
-        async with asyncio.timeout(within):
-            while not found:
-                await self._wait_for_bytes()
-                found = self._cut_frames(limit, most)
+        while not (found := self._cut_frames(limit, 1)):
+            await self._wait_for_bytes()
+        return found[0]
+
+    def take_frames(self, *, limit: int) -> list[Frame]:
+        """Return the available messages; `on_input` is called when there are more.
+
+        Raises:
+            StatementFailed: it is not a message, or it is too long; or the server stops.
+            ClientGone: the client has disconnected.
+        """
+        found = self._cut_frames(limit, BATCH)
+        if not found:
+            if self._stopped is not None:
+                raise self._stopped
+            if self._has_ended:
+                raise ClientGone
+            self.transport.resume_reading()
         return found
 
     def _cut_frames(self, limit: int, most: int) -> list[Frame]:
@@ -221,19 +219,6 @@ class Wire(asyncio.Protocol):
         """Send bytes asynchronously."""
         if self._transport is not None and not self._transport.is_closing():
             self._transport.write(data)
-
-    async def drain(self, *, within: float | None) -> None:
-        """Wait until the client has read enough.
-
-        Raises:
-            TimeoutError: it does not.
-            Gone: it has disconnected.
-        """
-        if not self._writable.is_set():
-            async with asyncio.timeout(within):
-                await self._writable.wait()
-        if self.transport.is_closing():
-            raise ClientGone
 
     async def start_tls(self, tls: Tls, *, within: float) -> None:
         """Accept TLS and use it from now on."""
