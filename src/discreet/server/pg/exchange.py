@@ -72,7 +72,7 @@ class Exchange:
                 await asyncio.sleep(0.01)
             self._inbox.put(None)
 
-    def _end(self, error: BaseException | None) -> None:
+    def _end_exchange(self, error: BaseException | None) -> None:
         if not self._ended.done():
             if error is None:
                 self._ended.set_result(None)
@@ -84,7 +84,7 @@ class Exchange:
             self._timer.cancel()
             self._timer = None
         if seconds is not None:
-            self._timer = self._loop.call_later(seconds, lambda: self._end(error()))
+            self._timer = self._loop.call_later(seconds, lambda: self._end_exchange(error()))
 
     # --- messages, in the event loop --------------------------------------------------------------
 
@@ -95,17 +95,17 @@ class Exchange:
         try:
             frames = self._wire.take_frames(limit=self._limits.max_message)
         except (StatementFailed, ClientGone) as error:
-            self._end(error)
+            self._end_exchange(error)
             return
         if frames:
-            self._pass_on(frames)
+            self._hand_over(frames)
         elif not self._wire.has_buffered:
             self._wait_for_client()
         elif not self._has_begun:
             self._has_begun = True
             self._set_timer(self._limits.message_timeout, TimeoutError)
 
-    def _pass_on(self, frames: Sequence[Frame]) -> None:
+    def _hand_over(self, frames: Sequence[Frame]) -> None:
         self._set_timer(None, ClientGone)
         self._has_begun = False
         if any(frame.kind == b"X" for frame in frames):
@@ -137,7 +137,7 @@ class Exchange:
             except BaseException as error:  # noqa: BLE001 - it ends this client's connection only
                 if self._loop.is_closed():
                     return
-                self._loop.call_soon_threadsafe(self._fail, error)
+                self._loop.call_soon_threadsafe(self._report_failure, error)
 
     def _answer_batch(self, frames: Sequence[Frame]) -> None:
         answer, is_last = self._conversation.answer(frames), False
@@ -156,9 +156,9 @@ class Exchange:
 
     # --- in the event loop again ------------------------------------------------------------------
 
-    def _fail(self, error: BaseException) -> None:
+    def _report_failure(self, error: BaseException) -> None:
         self._is_answering = False
-        self._end(error)
+        self._end_exchange(error)
 
     def _send(self, part: bytes, is_last: bool) -> None:
         self._is_answering = not is_last
@@ -175,12 +175,12 @@ class Exchange:
             self._is_blocked, self._wire.on_writable = False, None
             self._set_timer(None, TimeoutError)
         if self._wire.is_closing:
-            self._end(ClientGone())
+            self._end_exchange(ClientGone())
         if self._is_answering:
             self._may_go_on.set()
             return
         if self._conversation.has_ended:
-            self._end(None)
+            self._end_exchange(None)
         self._take_input()
 
 
