@@ -97,3 +97,28 @@ def test_a_prepared_write_is_decided_again_at_another_clearance(people):
         with pytest.raises(AccessDenied, match="table without labels"):
             run()
     assert low.rows("SELECT id FROM p") == [(7,)]
+
+
+def test_numbers_of_sequences_carry_nothing_down(people):
+    """A number that is given can be seen by everybody: so only what is at the bottom decides on it."""
+    low, high = people
+    low.run(
+        "CREATE SEQUENCE s; CREATE TABLE q (id serial, x int); GRANT ALL ON q, s, q_id_seq TO high"
+    )
+    low.run("SELECT nextval('s')")
+    for text in (
+        "SELECT setval('s', n) FROM m",
+        "SELECT setval('s', (SELECT max(n) FROM m))",
+        "SELECT nextval('s'), (SELECT max(n) FROM m)",
+        "INSERT INTO p VALUES (nextval('s'), (SELECT max(x) FROM m))",
+        "INSERT INTO m VALUES (nextval('s'), 'a', 1)",
+        "INSERT INTO q (x) SELECT n FROM m",
+    ):
+        with pytest.raises(AccessDenied, match="table without labels"):
+            high.run(text)
+    assert low.rows("SELECT nextval('s')") == [(2,)]
+    with pytest.raises(StatementFailed) as failed:
+        low.run(
+            "CREATE TABLE r (id serial PRIMARY KEY); SECURITY LABEL FOR mls ON TABLE r IS 'cells'"
+        )
+    assert failed.value.sqlstate in ("0A000", "42501")

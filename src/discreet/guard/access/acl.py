@@ -12,6 +12,7 @@ from discreet.errors import StatementFailed
 from discreet.guard.access.authority import (
     PUBLIC,
     SCHEMA_PRIVILEGES,
+    SEQUENCE_PRIVILEGES,
     TABLE_PRIVILEGES,
     AclEntry,
     Allowance,
@@ -44,6 +45,11 @@ class AccessControlList:
 def table_default(owner: str) -> Acl:
     """Return the privileges on a relation without any grant."""
     return tuple(AclEntry(owner, owner, privilege) for privilege in OWNER_PRIVILEGES)
+
+
+def sequence_default(owner: str) -> Acl:
+    """Return the privileges on a sequence without any grant."""
+    return tuple(AclEntry(owner, owner, privilege) for privilege in SEQUENCE_PRIVILEGES)
 
 
 def schema_default(owner: str) -> Acl:

@@ -35,6 +35,11 @@ from discreet.guard.access.renaming import (
     rename_column_in,
     rename_relation_in,
 )
+from discreet.guard.access.sequences import (
+    number_columns_of,
+    owned_sequences,
+    settle_default,
+)
 from discreet.guard.statements import objects
 from discreet.guard.statements.objects import AlterTable
 
@@ -55,8 +60,11 @@ def alter_table(change: AuthorityChange, statement: AlterTable) -> AuthorityChan
         text = f'relation "{format_written_name(written)}" does not exist, skipping'
         return change.with_notice("NOTICE", text)
     relation = find_owned(authority, change.role, written)
-    if statement.kind == "view" and relation.kind == "table":
-        raise StatementFailed("42809", f'"{relation.name}" is not a view')
+    is_view = relation.kind in ("view", "anonymized")
+    if (statement.kind == "view" and not is_view) or (
+        statement.kind == "sequence" and relation.kind != "sequence"
+    ):
+        raise StatementFailed("42809", f'"{relation.name}" is not a {statement.kind}')
     if not relation.writable and relation.kind == "table":
         raise StatementFailed("0A000", f'"{relation.name}" is defined by the database behind it')
     change = change.with_relation(with_names(relation))
@@ -88,7 +96,7 @@ def _replace_column(relation: Relation, name: str, **changed: Any) -> Relation:
 def _add_column(
     change: AuthorityChange, relation: Relation, action: objects.AddColumn
 ) -> AuthorityChange:
-    column = action.table.columns[0]
+    column = settle_default(change, action.table.columns[0])
     if relation.column(column.name) is not None:
         text = f'column "{column.name}" of relation "{relation.name}" already exists'
         if action.if_not_exists:
@@ -96,6 +104,7 @@ def _add_column(
         raise StatementFailed("42701", text)
     change = pin_columns(change, relation)
     wider = replace(relation, columns=(*relation.columns, column))
+    change, wider = number_columns_of(change, wider, dict(action.table.numbered))
     return _with_constraints(change, wider, action.table)
 
 
@@ -140,6 +149,8 @@ def _drop_column(
     change = _drop_incoming(
         change, relation, lambda key: name in key, cascade=action.cascade, what=what
     )
+    owned = [one.key for one in owned_sequences(change.authority, relation.key, name)]
+    change = drop_with_dependents(change, owned, cascade=action.cascade, what=what)
     relation = change.authority.relations[relation.key]
     gone = {
         one.name
@@ -255,13 +266,57 @@ def _set_default(
     change: AuthorityChange, relation: Relation, action: objects.SetDefault
 ) -> AuthorityChange:
     _find_column(relation, action.name)
-    return change.with_relation(_replace_column(relation, action.name, default=action.default))
+    column = relation.column(action.name)
+    if column is not None and column.identity:
+        raise StatementFailed(
+            "42601", f'column "{action.name}" of relation "{relation.name}" is an identity column'
+        )
+    if column is not None:
+        column = settle_default(change, replace(column, default=action.default))
+        relation = _replace_column(relation, action.name, default=column.default)
+    return change.with_relation(relation)
+
+
+def _set_identity(
+    change: AuthorityChange, relation: Relation, action: objects.SetIdentity
+) -> AuthorityChange:
+    _find_column(relation, action.name)
+    column = next(one for one in relation.columns if one.name == action.name)
+    what = f'column "{column.name}" of relation "{relation.name}"'
+    if action.options is not None:  # ADD GENERATED
+        if column.identity:
+            raise StatementFailed("55000", f"{what} is already an identity column")
+        if column.default is not None:
+            raise StatementFailed("55000", f"{what} already has a default value")
+        if not column.not_null:
+            raise StatementFailed(
+                "55000", f"{what} must be declared NOT NULL before identity can be added"
+            )
+        options = replace(action.options, type=action.options.type or column.type)
+        change, relation = number_columns_of(change, relation, {column.name: options})
+        return change.with_relation(
+            _replace_column(relation, column.name, identity=action.identity)
+        )
+    if not column.identity:
+        if action.if_exists:
+            return change.with_notice("NOTICE", f"{what} is not an identity column, skipping")
+        raise StatementFailed("55000", f"{what} is not an identity column")
+    if action.identity:
+        return change.with_relation(
+            _replace_column(relation, column.name, identity=action.identity)
+        )
+    keys = [one.key for one in owned_sequences(change.authority, relation.key, column.name)]
+    change = change.without_relations(keys)
+    return change.with_relation(_replace_column(relation, column.name, identity="", default=None))
 
 
 def _set_not_null(
     change: AuthorityChange, relation: Relation, action: objects.SetNotNull
 ) -> AuthorityChange:
     _find_column(relation, action.name)
+    column = relation.column(action.name)
+    if not action.not_null and column is not None and column.identity:
+        raise StatementFailed("42601", f'column "{action.name}" is an identity column')
     if not action.not_null and action.name in relation.primary_key:
         raise StatementFailed("42P16", f'column "{action.name}" is in a primary key')
     return change.with_relation(_replace_column(relation, action.name, not_null=action.not_null))
@@ -392,6 +447,7 @@ _STEPS: Mapping[type, Callable[..., AuthorityChange]] = {
     objects.SetDefault: _set_default,
     objects.SetNotNull: _set_not_null,
     objects.SetType: _set_type,
+    objects.SetIdentity: _set_identity,
     objects.AddConstraint: _add_constraint,
     objects.DropConstraint: _drop_constraint,
     objects.RenameConstraint: _rename_constraint,

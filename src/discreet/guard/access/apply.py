@@ -16,6 +16,7 @@ from discreet.guard.access import (
     relations,
     roles,
     schemas,
+    sequences,
 )
 from discreet.guard.access.alter_table import alter_table
 from discreet.guard.access.authority import (
@@ -127,6 +128,8 @@ _STEPS: dict[type[Statement], Callable[..., AuthorityChange]] = {
     objects.DropSchema: schemas.drop_schema,
     objects.Drop: relations.drop_relation,
     objects.AlterTable: alter_table,
+    objects.CreateSequence: sequences.create_sequence,
+    objects.AlterSequence: sequences.alter_sequence,
     objects.CreateIndex: indexes.create_index,
     objects.DropIndex: indexes.drop_index,
     objects.RenameIndex: indexes.rename_index,

@@ -51,6 +51,7 @@ COLUMN_PRIVILEGES = (
     Privilege.UPDATE,
     Privilege.REFERENCES,
 )
+SEQUENCE_PRIVILEGES = (Privilege.USAGE, Privilege.SELECT, Privilege.UPDATE)
 SCHEMA_PRIVILEGES = (Privilege.USAGE, Privilege.CREATE)
 
 
@@ -236,15 +237,15 @@ class Trigger:
     maker: str | None = None  # None: the table's owner
 
 
-Kind = Literal["table", "view", "anonymized"]
+Kind = Literal["table", "view", "anonymized", "sequence"]
 
 
 @dataclass(frozen=True)
 class Relation:
-    """A table or a view.
+    """A table, a view or a sequence.
 
     `acl` is None until the first grant, and means that the owner has every privilege. A view has
-    its `query`; an anonymized view also `options`, such as k. `physical` is the engine's name of a
+    its `query`; an anonymized view also `options`, such as k, and a sequence its bounds. `physical` is the engine's name of a
     table, outermost part first.
     """
 

@@ -10,6 +10,7 @@ from discreet.guard.access.acl import (
     Acl,
     find_privilege_entry,
     schema_default,
+    sequence_default,
     table_default,
 )
 from discreet.guard.access.authority import (
@@ -68,7 +69,8 @@ class Decision:
 
 def relation_acl(authority: Authority, relation: Relation) -> AccessControlList:
     """Return the privileges on a relation, those of its owner written out."""
-    entries = table_default(relation.owner) if relation.acl is None else relation.acl
+    default = sequence_default if relation.kind == "sequence" else table_default
+    entries = default(relation.owner) if relation.acl is None else relation.acl
     return AccessControlList(authority, relation.owner, entries)
 
 

@@ -26,6 +26,7 @@ from discreet.guard.access.authority import (
     DEFAULT_SCHEMA,
     PUBLIC,
     SCHEMA_PRIVILEGES,
+    SEQUENCE_PRIVILEGES,
     TABLE_PRIVILEGES,
     AclEntry,
     Allowance,
@@ -40,7 +41,12 @@ from discreet.guard.access.decide import (
     schema_acl,
     schema_privilege,
 )
-from discreet.guard.access.names import find_named_role, find_named_schema, find_relation
+from discreet.guard.access.names import (
+    KIND_NAMES,
+    find_named_role,
+    find_named_schema,
+    find_relation,
+)
 from discreet.guard.access.orphans import remove_orphaned_rights
 from discreet.guard.statements.rights import Grant, Revoke
 
@@ -130,23 +136,34 @@ def _on_all(
         return change
     keys = [relation.key for relation in _find_relations(change, statement)]
     order = replace(order, grantees=_resolve_grantees(change, statement))
-    wanted, said_all = _whole_privileges(statement, TABLE_PRIVILEGES, "relation")
     for key in keys:
         relation = change.authority.relations[key]
-        change = _on_relation(change, relation, statement, order, (wanted, said_all))
+        is_sequence = relation.kind == "sequence"
+        valid = SEQUENCE_PRIVILEGES if is_sequence else TABLE_PRIVILEGES
+        what = "sequence" if is_sequence else "relation"
+        whole = _whole_privileges(statement, valid, what)
+        change = _on_relation(change, relation, statement, order, whole)
     return change
 
 
 def _find_relations(change: AuthorityChange, statement: Grant | Revoke) -> Iterable[Relation]:
     authority = change.authority
     if not statement.all_in_schema:
-        return [find_relation(authority, change.role, name) for name in statement.relations]
+        found = [find_relation(authority, change.role, name) for name in statement.relations]
+        for relation in found:
+            if statement.of_sequences and relation.kind != "sequence":
+                raise StatementFailed("42809", f'"{relation.name}" is not a sequence')
+        return found
     for name in statement.schemas:
         find_named_schema(authority, name)
         decision = schema_privilege(authority, change.role, name, Privilege.USAGE)
         if not decision:
             raise AccessDenied(f"permission denied for schema {name}", reason=decision.reason)
-    found = [one for one in authority.relations.values() if one.schema in statement.schemas]
+    found = [
+        one
+        for one in authority.relations.values()
+        if one.schema in statement.schemas and (one.kind == "sequence") == statement.of_sequences
+    ]
     return sorted(found, key=lambda relation: relation.kind != "table")  # tables come first
 
 
@@ -224,7 +241,7 @@ def _on_relation(
             said_all=said_all,
             about=about,
             denied=(
-                OWNER_PRIVILEGES,
+                (*OWNER_PRIVILEGES, Privilege.USAGE),
                 f"permission denied for {_object_kind(relation)} {relation.name}",
             ),
         )
@@ -287,7 +304,7 @@ def _has_any(listed: AccessControlList, role: str, privileges: Sequence[Privileg
 
 
 def _object_kind(relation: Relation) -> str:
-    return "table" if relation.kind == "table" else "view"
+    return KIND_NAMES[relation.kind]
 
 
 def _on_column(

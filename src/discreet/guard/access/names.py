@@ -17,7 +17,7 @@ from discreet.guard.access.decide import owns, schema_privilege
 from discreet.guard.statements.rights import CURRENT_USER, SESSION_USER
 from discreet.guard.statements.statement import Written
 
-KIND_NAMES = {"table": "table", "view": "view", "anonymized": "view"}
+KIND_NAMES = {"table": "table", "view": "view", "anonymized": "view", "sequence": "sequence"}
 
 
 def role_name(subject: Subject, name: str) -> str:

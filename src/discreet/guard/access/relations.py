@@ -19,7 +19,13 @@ from discreet.guard.access.authority import (
 from discreet.guard.access.change import AuthorityChange
 from discreet.guard.access.constraint_names import with_names
 from discreet.guard.access.decide import owns, privilege_on, schema_privilege
-from discreet.guard.access.dependents import base_tables, drop_with_dependents, named_in, reads_of
+from discreet.guard.access.dependents import (
+    base_tables,
+    dependents_failure,
+    drop_with_dependents,
+    named_in,
+    reads_of,
+)
 from discreet.guard.access.names import (
     KIND_NAMES,
     creation_schema,
@@ -30,6 +36,12 @@ from discreet.guard.access.names import (
     look_up_relation,
 )
 from discreet.guard.access.reach import can_set, is_superuser
+from discreet.guard.access.sequences import (
+    number_columns_of,
+    owned_sequences,
+    settle_default,
+    users_of,
+)
 from discreet.guard.statements.objects import AlterOwner, CreateTable, CreateView, Drop
 from discreet.guard.statements.statement import Written
 
@@ -64,6 +76,9 @@ def create_table(
         key_names=statement.key_names,
         physical=(*catalog, *key),
     )
+    columns = tuple(settle_default(change, column) for column in relation.columns)
+    relation = replace(relation, columns=columns)
+    change, relation = number_columns_of(change, relation, dict(statement.numbered))
     keys = resolve_keys(change, relation, statement.foreign_keys)
     return change.with_relation(with_names(replace(relation, foreign_keys=keys)))
 
@@ -174,9 +189,34 @@ def drop_relation(change: AuthorityChange, statement: Drop) -> AuthorityChange:
         elif relation not in found:
             found.append(relation)
     what = f"{statement.kind} {found[0].name}" if found else statement.kind
-    return drop_with_dependents(
-        change, [one.key for one in found], cascade=statement.cascade, what=what
-    )
+    keys = [one.key for one in found]
+    for relation in found:
+        if relation.kind == "sequence":
+            change = _drop_defaults(change, relation, keys, cascade=statement.cascade)
+        keys += [one.key for one in owned_sequences(change.authority, relation.key)]
+    return drop_with_dependents(change, keys, cascade=statement.cascade, what=what)
+
+
+def _drop_defaults(
+    change: AuthorityChange, sequence: Relation, gone: Sequence[Name], *, cascade: bool
+) -> AuthorityChange:
+    """Return the change without the defaults that get their numbers from a sequence."""
+    for table, column in users_of(change.authority, sequence.key):
+        if table.key in gone:
+            continue
+        what = f"sequence {sequence.name}"
+        if column.identity or not cascade:
+            detail = (
+                f"default value for column {column.name} of table {table.name} depends on {what}"
+            )
+            raise dependents_failure(what, detail)
+        current = change.authority.relations[table.key]
+        columns = tuple(
+            replace(one, default=None) if one.name == column.name else one
+            for one in current.columns
+        )
+        change = change.with_relation(replace(current, columns=columns))
+    return change
 
 
 def _find_droppable(change: AuthorityChange, written: Written, statement: Drop) -> Relation | None:
@@ -227,6 +267,13 @@ def alter_owner(
     columns = tuple(
         replace(c, acl=change_acl_owner(c.acl, old=old, new=new)) for c in relation.columns
     )
+    if relation.options.get("table"):
+        raise StatementFailed(
+            "0A000", f'cannot change owner of sequence "{relation.name}": a table owns it'
+        )
+    for sequence in owned_sequences(authority, relation.key):
+        listed = sequence.acl and change_acl_owner(sequence.acl, old=old, new=new)
+        change = change.with_relation(replace(sequence, owner=new, acl=listed))
     return change.with_relation(replace(relation, owner=new, acl=acl, columns=columns))
 
 

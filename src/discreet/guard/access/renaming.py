@@ -10,6 +10,7 @@ from discreet.errors import StatementFailed
 from discreet.guard.access.authority import Name, Relation
 from discreet.guard.access.change import AuthorityChange
 from discreet.guard.access.dependents import base_tables, named_in, parse_stored_sql
+from discreet.guard.access.sequences import default_sequence, sequence_default_text
 
 if TYPE_CHECKING:
     from sqlglot import exp
@@ -115,8 +116,23 @@ def rename_relation_in(change: AuthorityChange, relation: Relation, new: str) ->
         )
         found = replace(found, foreign_keys=keys)
         found = replace(found, name=new) if name == key else found
+        if (found.schema, found.options.get("table")) == key:
+            found = replace(found, options={**found.options, "table": new})
+        if relation.kind == "sequence":
+            found = _follow_sequence(found, key, new)
         relations[found.key] = found
     return change.with_authority(replace(change.authority, relations=relations))
+
+
+def _follow_sequence(table: Relation, key: Name, new: str) -> Relation:
+    """Return a table whose defaults use a renamed sequence."""
+    columns = tuple(
+        replace(column, default=sequence_default_text((key[0], new)))
+        if default_sequence(column) == key
+        else column
+        for column in table.columns
+    )
+    return replace(table, columns=columns)
 
 
 def _rename_tables(tables: list[exp.Table], new: str) -> None:
@@ -202,6 +218,10 @@ def _follow_column(other: Relation, relation: Relation, old: str, new: str) -> R
         for one in other.foreign_keys
     )
     other = replace(other, foreign_keys=keys)
+    if (other.schema, other.options.get("table")) == relation.key:
+        column = other.options.get("column")
+        renamed = {"column": new} if column == old else {}
+        return replace(other, options={**other.options, **renamed})
     if other.key != relation.key:
         other = _map_rules(other, lambda text: _follow_in_query(text, relation, old, new))
     if other.query is not None:

@@ -13,7 +13,7 @@ from discreet.stores.seal import read_seal, renew_seal, require_seal, seal_of
 
 _MODULUS = 1 << 256
 # Volatile documents are authenticated, too, but resetting them to an earlier state is harmless.
-PASSING = ("attempts", "head")
+PASSING = ("attempts", "head", "sequence")
 _UPDATED = ("token",)  # whose last use is recorded
 _VERSION = select(head.c.version)
 _NEWEST = select(authority).where(authority.c.version == bindparam("this"))

@@ -18,6 +18,7 @@ from discreet.guard.access.authority import (
     RelationColumn,
     Subject,
 )
+from discreet.guard.access.sequences import default_sequence
 from discreet.guard.integrity.conditions import compile_condition
 from discreet.guard.rewrite.adapt import array_literal
 from discreet.guard.rewrite.kinds import array_type, element_kind, kind_of_cast
@@ -108,8 +109,8 @@ def engine_default(
 
     `settings` are those of the session, which hold the transaction's time.
     """
-    if column.default is None:
-        return None
+    if column.default is None or default_sequence(column) is not None:
+        return None  # the gateway gives the numbers of a sequence
     authority, subject = _empty_authority(settings)
     tree = compile_condition(column.default, {}, authority, subject, traits=traits)
     inner = tree.unnest()

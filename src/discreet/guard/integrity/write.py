@@ -134,9 +134,11 @@ class _WriteExecution:
     def _execute(self, statement: exp.Expr) -> WriteResult:
         touches = [self.permitted.relation.physical]
         if self.permitted.returning is None:
+            statement = _name_target(statement, self.permitted)
             return WriteResult(self.connection.execute(statement, touches=touches))
         returning = [item.copy() for item in self.permitted.returning]
         statement.set("returning", exp.Returning(expressions=returning))
+        statement = _name_target(statement, self.permitted)
         table = self.connection.execute_returning(statement, touches=touches)
         return WriteResult(table.num_rows, table)
 
@@ -251,6 +253,23 @@ class _WriteExecution:
         returning = [item.copy() for item in permitted.returning]
         alias = permitted.target.alias_or_name
         return self.connection.query(build.select(*returning, source=build.subquery(rows, alias)))
+
+
+def _name_target(statement: exp.Expr, permitted: PermittedWrite) -> exp.Expr:
+    """Return an INSERT whose row is called as its table: DuckDB's RETURNING knows no other name."""
+    if permitted.kind != "INSERT":
+        return statement
+    alias, name = permitted.target.alias_or_name, permitted.relation.physical[-1]
+    if alias == name:
+        return statement
+    for part in ("returning", "conflict"):
+        inside = statement.args.get(part)
+        for column in list(inside.find_all(exp.Column)) if inside is not None else ():
+            if column.table == alias:
+                column.set("table", exp.to_identifier(name, quoted=True))
+    target = statement.this.this if isinstance(statement.this, exp.Schema) else statement.this
+    target.set("alias", exp.TableAlias(this=exp.to_identifier(name, quoted=True)))
+    return statement
 
 
 def _build_insert(changes: Changes, physical: exp.Table, condition: exp.Expr) -> exp.Insert:

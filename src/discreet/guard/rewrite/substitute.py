@@ -106,6 +106,8 @@ class Substitution:
     def permitted(self, reading: StatementAnalysis, entry: RangeTableEntry) -> exp.Query:
         """Return the query that reads exactly the used columns of permitted rows."""
         relation = _entry_relation(entry)
+        if relation.kind == "sequence":
+            raise unsupported_feature("SELECT from a sequence", "Call currval() or lastval().")
         if relation.kind == "view":
             return self._expand_view(reading, relation, entry)
         columns = sorted(entry.used)

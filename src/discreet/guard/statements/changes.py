@@ -21,6 +21,7 @@ from discreet.guard.statements.objects import (
     RenameConstraint,
     RenameRelation,
     SetDefault,
+    SetIdentity,
     SetNotNull,
     SetType,
     TableAction,
@@ -32,6 +33,7 @@ from discreet.guard.statements.tables import (
     TableParts,
     parse_column,
     parse_default,
+    parse_identity,
     parse_table_constraint,
 )
 from discreet.guard.statements.types import parse_type
@@ -70,7 +72,8 @@ def parse_drop_relations(cursor: StatementCursor, kind: str) -> Statement:
     """DROP TABLE | VIEW [IF EXISTS] names [CASCADE]."""
     if_exists = cursor.take("if", "exists")
     relations = cursor.listed(cursor.relation)
-    return Drop(relations, "view" if kind == "view" else "table", if_exists, _parse_cascade(cursor))
+    what = "view" if kind == "view" else "sequence" if kind == "sequence" else "table"
+    return Drop(relations, what, if_exists, _parse_cascade(cursor))
 
 
 def parse_alter_schema(cursor: StatementCursor) -> Statement:
@@ -215,8 +218,25 @@ def _parse_alter_column(cursor: StatementCursor) -> TableAction:
         if cursor.take("using"):
             using = expression(cursor.text_until(lambda: cursor.at(",")))
         return SetType(column, kind, using)
+    found = _parse_set_identity(cursor, column)
+    if found is not None:
+        return found
     raise StatementFailed(
         "0A000",
         f"ALTER COLUMN … {cursor.word.text.upper()} is not supported",
         hint="Supported are SET and DROP of DEFAULT, NOT NULL and ENCRYPTED, and TYPE.",
     )
+
+
+def _parse_set_identity(cursor: StatementCursor, column: str) -> SetIdentity | None:
+    if cursor.take("drop", "identity"):
+        return SetIdentity(column, "", None, cursor.take("if", "exists"))
+    if cursor.take("add"):
+        identity, options = parse_identity(cursor)
+        return SetIdentity(column, identity, options)
+    if cursor.take("set", "generated"):
+        is_always = cursor.take("always")
+        if not is_always:
+            cursor.need("by", "default")
+        return SetIdentity(column, "always" if is_always else "by default")
+    return None

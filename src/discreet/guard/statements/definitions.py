@@ -13,6 +13,7 @@ from discreet.guard.statements import (
     indexes,
     labels,
     roles,
+    sequences,
     tables,
     views,
 )
@@ -45,7 +46,6 @@ _ELSEWHERE: dict[str, str] = {
     "publication": "Read the journal instead.",
     "recursive": "Write WITH RECURSIVE in the query of the view.",
     "rule": "Write a view or a trigger.",
-    "sequence": "Give the numbers yourself.",
     "server": "Register the source with the server.",
     "statistics": "The engine keeps its own.",
     "subscription": "Read the source instead.",
@@ -160,6 +160,7 @@ _CREATES: dict[str, Callable[[StatementCursor], Statement]] = {
     "exclusion": roles.parse_create_exclusion,
     "schema": changes.parse_create_schema,
     "table": tables.parse_create_table,
+    "sequence": sequences.parse_create_sequence,
     "index": lambda cursor: indexes.parse_create_index(cursor, unique=False),
     "unique": _create_unique,
     "policy": attached.parse_create_policy,
@@ -175,6 +176,7 @@ _ALTERS: dict[str, Callable[[StatementCursor], Statement]] = {
     "schema": changes.parse_alter_schema,
     "table": changes.parse_alter_table,
     "index": indexes.parse_alter_index,
+    "sequence": sequences.parse_alter_sequence,
     "view": changes.parse_alter_view,
 }
 
@@ -187,6 +189,7 @@ _DROPS: dict[str, Callable[[StatementCursor], Statement]] = {
     "table": lambda cursor: changes.parse_drop_relations(cursor, "table"),
     "view": lambda cursor: changes.parse_drop_relations(cursor, "view"),
     "index": indexes.parse_drop_index,
+    "sequence": lambda cursor: changes.parse_drop_relations(cursor, "sequence"),
     "policy": lambda cursor: attached.parse_drop_attached(cursor, "policy"),
     "mask": lambda cursor: attached.parse_drop_attached(cursor, "mask"),
     "control": lambda cursor: attached.parse_drop_attached(cursor, "control"),

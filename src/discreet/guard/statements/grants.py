@@ -29,7 +29,6 @@ _OTHER_KINDS = (
     "parameter",
     "procedure",
     "routine",
-    "sequence",
     "tablespace",
     "type",
 )
@@ -43,6 +42,7 @@ class _GrantTarget:
     schemas: tuple[str, ...] = ()
     all_in_schema: bool = False
     columns: tuple[str, ...] = ()  # the seed's ON employee (address)
+    of_sequences: bool = False
 
 
 @dataclass(frozen=True)
@@ -75,6 +75,7 @@ def parse_grant(cursor: StatementCursor) -> Statement:
         budget,
         target.all_in_schema,
         _parse_granted_by(cursor),
+        target.of_sequences,
     )
 
 
@@ -106,6 +107,7 @@ def parse_revoke(cursor: StatementCursor) -> Statement:
         cascade,
         target.all_in_schema,
         grantor,
+        target.of_sequences,
     )
 
 
@@ -186,8 +188,14 @@ def _parse_target(cursor: StatementCursor) -> _GrantTarget:
     cursor.need("on")
     if cursor.take("all", "tables", "in", "schema"):
         return _GrantTarget(schemas=cursor.listed(cursor.name), all_in_schema=True)
+    if cursor.take("all", "sequences", "in", "schema"):
+        schemas = cursor.listed(cursor.name)
+        return _GrantTarget(schemas=schemas, all_in_schema=True, of_sequences=True)
     if cursor.at("all"):
-        raise StatementFailed("0A000", "only ALL TABLES IN SCHEMA is supported")
+        raise StatementFailed("0A000", "only ALL TABLES | SEQUENCES IN SCHEMA are supported")
+    if _names_a_kind(cursor, "sequence"):
+        cursor.need("sequence")
+        return _GrantTarget(relations=cursor.listed(cursor.relation), of_sequences=True)
     if _names_a_kind(cursor, "schema"):
         cursor.need("schema")
         return _GrantTarget(schemas=cursor.listed(cursor.name))

@@ -55,7 +55,8 @@ def _parse_key(cursor: StatementCursor) -> str:
         cursor.relation()
     if not cursor.at_any(",", ")", *_AFTER_A_KEY):
         cursor.relation()  # the operator class
-    cursor.take("asc") or cursor.take("desc")
+    if not cursor.take("asc"):
+        cursor.take("desc")
     if cursor.take("nulls"):
         cursor.choose("first", "last")
     return key
@@ -66,7 +67,8 @@ def parse_drop_index(cursor: StatementCursor) -> Statement:
     cursor.take("concurrently")
     if_exists = cursor.take("if", "exists")
     names = cursor.listed(cursor.relation)
-    cursor.take("cascade") or cursor.take("restrict")
+    if not cursor.take("cascade"):
+        cursor.take("restrict")
     return DropIndex(names, if_exists)
 
 

@@ -41,6 +41,20 @@ class DropSchema(Statement):
 
 
 @dataclass(frozen=True)
+class SequenceOptions:
+    """What CREATE or ALTER SEQUENCE says; None is not said, and "" NO MINVALUE, NO MAXVALUE or NONE."""
+
+    type: str | None = None
+    increment: int | None = None
+    minimum: int | Literal[""] | None = None
+    maximum: int | Literal[""] | None = None
+    start: int | None = None
+    restart: int | Literal[""] | None = None  # "" is at the start
+    cycle: bool | None = None
+    owned_by: tuple[Written, str] | Literal[""] | None = None
+
+
+@dataclass(frozen=True)
 class CreateTable(Statement):
     """CREATE TABLE with its columns and constraints, or AS query."""
 
@@ -53,6 +67,25 @@ class CreateTable(Statement):
     query: exp.Query | None = None
     if_not_exists: bool = False
     key_names: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    numbered: tuple[tuple[str, SequenceOptions], ...] = ()  # serial and identity columns
+
+
+@dataclass(frozen=True)
+class CreateSequence(Statement):
+    """CREATE SEQUENCE name with options."""
+
+    relation: Written
+    options: SequenceOptions
+    if_not_exists: bool = False
+
+
+@dataclass(frozen=True)
+class AlterSequence(Statement):
+    """ALTER SEQUENCE name with options."""
+
+    relation: Written
+    options: SequenceOptions
+    if_exists: bool = False
 
 
 @dataclass(frozen=True)
@@ -105,6 +138,16 @@ class AddConstraint:
 
 
 @dataclass(frozen=True)
+class SetIdentity:
+    """ALTER COLUMN name ADD GENERATED … AS IDENTITY, SET GENERATED … or DROP IDENTITY."""
+
+    name: str
+    identity: Literal["", "always", "by default"]
+    options: SequenceOptions | None = None  # of ADD
+    if_exists: bool = False
+
+
+@dataclass(frozen=True)
 class DropConstraint:
     """DROP CONSTRAINT name."""
 
@@ -142,6 +185,7 @@ TableAction = (
     | SetDefault
     | SetNotNull
     | SetType
+    | SetIdentity
     | AddConstraint
     | DropConstraint
     | RenameConstraint
@@ -156,7 +200,7 @@ class AlterTable(Statement):
 
     relation: Written
     actions: tuple[TableAction, ...]
-    kind: Literal["table", "view"] = "table"
+    kind: Literal["table", "view", "sequence"] = "table"
     if_exists: bool = False
 
 
@@ -191,7 +235,7 @@ class Drop(Statement):
     """DROP TABLE or VIEW."""
 
     relations: tuple[Written, ...]
-    kind: Literal["table", "view"]
+    kind: Literal["table", "view", "sequence"]
     if_exists: bool = False
     cascade: bool = False
 

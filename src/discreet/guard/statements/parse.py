@@ -136,6 +136,15 @@ def _query(text: str) -> Statement:
 
 
 def _write(text: str) -> Statement:
+    if "overriding" not in text.lower():
+        return kinds.Write(parse_write(text), text=text)
+    words = words_of(text)
+    for index, word in enumerate(words):
+        named = [one.text for one in words[index : index + 3] if one.kind == "word"]
+        if named[:1] + named[2:] == ["overriding", "value"] and named[1] in ("system", "user"):
+            rest = text[: word.start] + " " + text[words[index + 2].end :]
+            how = "system" if named[1] == "system" else "user"
+            return kinds.Write(parse_write(rest), overriding=how, text=text)
     return kinds.Write(parse_write(text), text=text)
 
 

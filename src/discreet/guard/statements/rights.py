@@ -90,8 +90,9 @@ class Grant(Statement):
     grantees: tuple[str, ...]  # PUBLIC is ""
     grant_option: bool = False
     budget: Allowance | None = None
-    all_in_schema: bool = False  # ALL TABLES IN SCHEMA
+    all_in_schema: bool = False  # ALL TABLES or SEQUENCES IN SCHEMA
     grantor: str | None = None
+    of_sequences: bool = False
 
 
 @dataclass(frozen=True)
@@ -106,6 +107,7 @@ class Revoke(Statement):
     cascade: bool = False
     all_in_schema: bool = False
     grantor: str | None = None
+    of_sequences: bool = False
 
 
 @dataclass(frozen=True)

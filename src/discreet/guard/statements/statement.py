@@ -31,6 +31,7 @@ class Write(Statement):
     """INSERT, UPDATE or DELETE."""
 
     tree: exp.Insert | exp.Update | exp.Delete
+    overriding: Literal["", "system", "user"] = ""  # OVERRIDING … VALUE
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from discreet.errors import StatementFailed
 from discreet.guard.access.authority import (
@@ -14,9 +14,11 @@ from discreet.guard.access.authority import (
 )
 from discreet.guard.statements.cursor import StatementCursor
 from discreet.guard.statements.fragments import expression, query_tree
-from discreet.guard.statements.objects import CreateTable
+from discreet.guard.statements.objects import CreateTable, SequenceOptions
+from discreet.guard.statements.sequences import parse_sequence_options
 from discreet.guard.statements.statement import Statement, Written
 from discreet.guard.statements.types import parse_type
+from discreet.sql.types import SERIALS, TYPES
 
 if TYPE_CHECKING:
     from sqlglot import exp
@@ -51,6 +53,9 @@ class TableParts:
     key_names: list[tuple[str, tuple[str, ...]]] = field(
         default_factory=list[tuple[str, tuple[str, ...]]]
     )
+    numbered: list[tuple[str, SequenceOptions]] = field(
+        default_factory=list[tuple[str, SequenceOptions]]
+    )
 
     def set_primary_key(self, columns: tuple[str, ...], name: str | None) -> None:
         """Store the primary key; there is one."""
@@ -78,6 +83,7 @@ class TableParts:
             tuple(self.checks),
             if_not_exists=if_not_exists,
             key_names=tuple(self.key_names),
+            numbered=tuple(self.numbered),
         )
 
     def _keep_name(self, name: str | None, columns: tuple[str, ...]) -> None:
@@ -199,23 +205,68 @@ def _refuse_deferral(cursor: StatementCursor) -> None:
 def parse_column(cursor: StatementCursor, parts: TableParts) -> None:
     """Name, type and constraints of a column."""
     name = cursor.name()
-    type_ = parse_type(cursor)
-    not_null: bool | None = None
-    default: str | None = None
+    serial = _parse_serial(cursor)
+    column = RelationColumn(name, serial or parse_type(cursor))
+    if serial is not None:
+        parts.numbered.append((name, SequenceOptions(type=serial)))
+    nullable: bool | None = None
     while not cursor.at_any(",", ")") and cursor.word.kind != "end":
         label = _constraint_name(cursor)
         if cursor.take("not", "null"):
-            not_null = _merge_nullability(not_null, new=True)
+            nullable = _merge_nullability(nullable, new=False)
         elif cursor.take("null"):
-            not_null = _merge_nullability(not_null, new=False)
+            nullable = _merge_nullability(nullable, new=True)
         elif cursor.take("default"):
-            if default is not None:
-                raise StatementFailed("42601", f'multiple default values for column "{name}"')
-            default = parse_default(cursor)
+            if column.default is not None:
+                raise _multiple_defaults(name)
+            column = replace(column, default=parse_default(cursor))
+        elif cursor.at("generated") and not cursor.at("generated", "always", "as", "("):
+            identity, options = parse_identity(cursor)
+            parts.numbered.append((name, replace(options, type=options.type or column.type)))
+            column = replace(column, identity=identity)
         else:
             _parse_column_constraint(cursor, parts, name, label)
         _refuse_deferral(cursor)
-    parts.columns.append(RelationColumn(name, type_, not_null is True, default))
+    parts.columns.append(_settle_column(parts, column, nullable))
+
+
+def _settle_column(
+    parts: TableParts, column: RelationColumn, nullable: bool | None
+) -> RelationColumn:
+    count = sum(numbered == column.name for numbered, _ in parts.numbered)
+    if count > 1 or (count and column.default is not None):
+        raise _multiple_defaults(column.name)
+    if count and nullable:
+        raise StatementFailed("42601", "conflicting NULL/NOT NULL declarations")
+    return replace(column, not_null=nullable is False or count > 0)
+
+
+def _multiple_defaults(name: str) -> StatementFailed:
+    return StatementFailed("42601", f'multiple default values specified for column "{name}"')
+
+
+def _parse_serial(cursor: StatementCursor) -> str | None:
+    """Return the type of a column whose numbers are given by a sequence; None for other types."""
+    for word, name in SERIALS.items():
+        if cursor.take(word):
+            return TYPES[name].long_name
+    return None
+
+
+def parse_identity(
+    cursor: StatementCursor,
+) -> tuple[Literal["always", "by default"], SequenceOptions]:
+    """GENERATED ALWAYS | BY DEFAULT AS IDENTITY [(options)]."""
+    cursor.need("generated")
+    is_always = cursor.take("always")
+    if not is_always:
+        cursor.need("by", "default")
+    cursor.need("as", "identity")
+    options = SequenceOptions()
+    if cursor.take("("):
+        options = parse_sequence_options(cursor)
+        cursor.need(")")
+    return ("always" if is_always else "by default"), options
 
 
 def _merge_nullability(before: bool | None, *, new: bool) -> bool:

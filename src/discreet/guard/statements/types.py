@@ -30,9 +30,6 @@ _NAMES = sorted(
 )
 
 _INSTEAD = {
-    "serial": "integer and give the numbers yourself",
-    "smallserial": "smallint and give the numbers yourself",
-    "bigserial": "bigint and give the numbers yourself",
     "char": "varchar(n) or text",
     "character": "varchar(n) or text",
     "bpchar": "varchar(n) or text",

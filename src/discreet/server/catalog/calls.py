@@ -21,7 +21,7 @@ _NOTHING: Mapping[str, str] = {
     **dict.fromkeys(
         (
             *("obj_description", "col_description", "shobj_description", "pg_get_ruledef"),
-            *("pg_get_serial_sequence", "pg_get_function_arguments", "pg_get_function_result"),
+            *("pg_get_function_arguments", "pg_get_function_result"),
             *("pg_get_function_identity_arguments", "pg_get_functiondef", "pg_get_partkeydef"),
             *("pg_get_function_sqlbody", "pg_get_function_arg_default"),
             *("pg_get_statisticsobjdef", "pg_get_statisticsobjdef_columns", "inet_client_addr"),
@@ -55,7 +55,7 @@ _ALWAYS: Mapping[str, bool] = {
     **dict.fromkeys(
         (
             *("pg_is_in_recovery", "pg_relation_is_publishable", "pg_is_other_temp_schema"),
-            *("has_sequence_privilege", "has_foreign_data_wrapper_privilege"),
+            "has_foreign_data_wrapper_privilege",
             *("has_server_privilege", "pg_is_wal_replay_paused"),
         ),
         False,

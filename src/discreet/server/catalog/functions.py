@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
+from discreet.errors import StatementFailed
 from discreet.server.catalog import privileges
 from discreet.server.catalog.constraints import quote_identifier
 from discreet.server.catalog.definitions import index_definition, trigger_definition
@@ -96,6 +97,21 @@ def _define_index_column(snapshot: CatalogSnapshot) -> Implementation:
         return quote_identifier(name)
 
     return define
+
+
+def _find_serial_sequence(snapshot: CatalogSnapshot) -> Implementation:
+    def find(table: str, column: str, path: str) -> str | None:
+        oid = require_registered_oid(snapshot, "regclass", table, read_path(path))
+        seen = snapshot.seen.get(oid)
+        if seen is None or column not in {one.name for one in seen.columns}:
+            raise StatementFailed("42703", f'column "{column}" does not exist')
+        for key in snapshot.visible.relations:
+            options = snapshot.visible.relations[key].relation.options
+            if (key[0], options.get("table"), options.get("column")) == (*seen.key, column):
+                return ".".join(map(quote_identifier, key))
+        return None
+
+    return find
 
 
 def _view_definition(snapshot: CatalogSnapshot) -> Implementation:
@@ -249,6 +265,9 @@ def _function_table() -> dict[tuple[str, int], CatalogFunction]:
         ("pg_get_indexdef", 3): CatalogFunction((OID, INT, BOOL), TEXT, _define_index_column),
         ("pg_get_viewdef", 1): CatalogFunction((TEXT,), TEXT, _view_definition, path=True),
         ("pg_get_triggerdef", 1): CatalogFunction((OID,), TEXT, _define_trigger),
+        ("pg_get_serial_sequence", 2): CatalogFunction(
+            (TEXT, TEXT), TEXT, _find_serial_sequence, path=True
+        ),
         ("pg_table_is_visible", 1): CatalogFunction((OID,), BOOL, _table_is_visible, path=True),
         ("pg_type_is_visible", 1): CatalogFunction((OID,), BOOL, _type_is_visible),
         ("pg_has_role", 2): CatalogFunction((TEXT, TEXT), BOOL, _has_role_self),
@@ -271,6 +290,7 @@ def _function_table() -> dict[tuple[str, int], CatalogFunction]:
         ("has_any_column_privilege", privileges.on_any_column, 1),
         ("has_column_privilege", privileges.on_column, 2),
         ("has_schema_privilege", privileges.on_schema, 1),
+        ("has_sequence_privilege", privileges.on_sequence, 1),
         ("has_database_privilege", privileges.on_database, 1),
     ):
         own, other = _privilege_functions(check, names)

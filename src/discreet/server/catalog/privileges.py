@@ -111,6 +111,23 @@ def on_table(
     )
 
 
+def on_sequence(
+    snapshot: CatalogSnapshot, role: str, sequence: str, asked: str, path: Path
+) -> bool | None:
+    """Return has_sequence_privilege."""
+    oid = require_registered_oid(snapshot, "regclass", sequence, path)
+    wanted = list(_parse_privileges(asked, {"USAGE", "SELECT", "UPDATE"}))
+    seen = snapshot.seen.get(oid)
+    if seen is None and oid not in snapshot.class_names:
+        return None
+    if seen is None or seen.relation.kind != "sequence":
+        raise StatementFailed("42809", "this is not a sequence")
+    return any(
+        _has_privilege(snapshot, role, seen.relation, name, option=option)
+        for name, option in wanted
+    )
+
+
 def on_any_column(
     snapshot: CatalogSnapshot, role: str, table: str, asked: str, path: Path
 ) -> bool | None:

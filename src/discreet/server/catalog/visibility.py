@@ -27,6 +27,8 @@ from discreet.guard.access.authority import (
 from discreet.guard.access.decide import is_superuser, reach
 from discreet.server.catalog.constraints import Constraint, constraints_of
 
+_ON_RELATIONS = (*TABLE_PRIVILEGES, Privilege.USAGE)  # the latter of sequences
+
 
 @dataclass(frozen=True)
 class VisibleRelation:
@@ -81,7 +83,7 @@ class RoleVisibility:
     def columns(self, relation: Relation) -> tuple[RelationColumn, ...]:
         """Return the columns that the role may know of; without any, the relation is hidden."""
         # An owner would otherwise not see a relation without columns.
-        if self.owns(relation.owner) or self._has_any(relation.acl or (), TABLE_PRIVILEGES):
+        if self.owns(relation.owner) or self._has_any(relation.acl or (), _ON_RELATIONS):
             return relation.columns
         return tuple(
             column for column in relation.columns if self._has_any(column.acl, COLUMN_PRIVILEGES)
@@ -94,7 +96,7 @@ class RoleVisibility:
         for key, relation in sorted(self.authority.relations.items()):
             columns = self.columns(relation)
             is_owner = self.owns(relation.owner)
-            if columns or is_owner or self._has_any(relation.acl or (), TABLE_PRIVILEGES):
+            if columns or is_owner or self._has_any(relation.acl or (), _ON_RELATIONS):
                 found[key] = VisibleRelation(relation, columns, is_owner)
         names = {key: {column.name for column in seen.columns} for key, seen in found.items()}
         return {

@@ -15,8 +15,9 @@ from discreet.engines.render import (
 )
 from discreet.errors import StatementFailed
 from discreet.guard.access.apply import apply
-from discreet.guard.access.authority import Authority, Name, Relation
+from discreet.guard.access.authority import Authority, Name, Relation, RelationColumn
 from discreet.guard.access.names import find_relation, look_up_relation
+from discreet.guard.access.sequences import default_sequence
 from discreet.guard.integrity.changes import new
 from discreet.guard.integrity.create import (
     build_create_table,
@@ -35,6 +36,7 @@ from discreet.guard.statements.objects import AlterTable
 from discreet.server.gateway import engine_effects
 from discreet.server.gateway.audit import AuditDraft
 from discreet.server.gateway.encrypted_columns import stored_relation
+from discreet.server.gateway.sequences import number_series, start_sequences
 from discreet.server.gateway.session_state import SessionState
 from discreet.server.session import Notice, Outcome
 from discreet.sql import build
@@ -49,6 +51,7 @@ def run_alter_table(session: SessionState, statement: AlterTable, note: AuditDra
     applied = apply(before, statement, session.subject, revoke_scope=session.settings.revoke_scope)
     after = applied.authority
     check_labels(before, after)
+    start_sequences(session, before, after, statement)
     place = _find_changed(before, statement, session.role)
     if place is not None:
         after = _change_physical(session, statement, after, place)
@@ -237,7 +240,8 @@ def _rebuild_plain(
     for column in stored.columns:
         value: exp.Expr = build.column(column.name)
         if column.name in fresh or source.column(column.name) is None:
-            default = engine_default(column, traits, session.subject.settings)
+            default = _number_rows(session, after, column, old)
+            default = default or engine_default(column, traits, session.subject.settings)
             value = exp.cast(default or exp.null(), engine_column_type(column, traits))
         elif column.name in types:
             value = _converted_value(session, old, types[column.name])
@@ -255,6 +259,20 @@ def _rebuild_plain(
                 table = build.table(*other.physical)
                 again = add_foreign_key(table, foreign_key_definition(key, targets))
                 connection.execute(again, touches=[other.physical])
+
+
+def _number_rows(
+    session: SessionState, after: Authority, column: RelationColumn, old: Relation
+) -> exp.Expr | None:
+    """Return the numbers of a new serial or identity column; None for other columns."""
+    sequence = after.relations.get(default_sequence(column) or ("", ""))
+    if sequence is None:
+        return None
+    counted = build.select(
+        build.alias_as(build.count_star(), "n"), source=build.table(*old.physical)
+    )
+    count = session.transaction.write().query(counted).to_pylist()[0]["n"]
+    return number_series(session, sequence, count)
 
 
 def _converted_value(session: SessionState, old: Relation, action: objects.SetType) -> exp.Expr:

@@ -31,6 +31,7 @@ from discreet.server.gateway import (
     anonymized_views,
     column_encryption,
     engine_effects,
+    sequences,
 )
 from discreet.server.gateway.audit import AuditDraft
 from discreet.server.gateway.decrypt_reads import require_plain
@@ -52,6 +53,8 @@ _TAGS: Mapping[type[Statement], str] = {
     objects.DropSchema: "DROP SCHEMA",
     objects.CreateTable: "CREATE TABLE",
     objects.CreateView: "CREATE VIEW",
+    objects.CreateSequence: "CREATE SEQUENCE",
+    objects.AlterSequence: "ALTER SEQUENCE",
     objects.CreateIndex: "CREATE INDEX",
     objects.DropIndex: "DROP INDEX",
     objects.RenameIndex: "ALTER INDEX",
@@ -88,6 +91,7 @@ def run_definition(session: SessionState, statement: Statement, note: AuditDraft
     applied = _apply_definition(session, statement)
     _check_definition(session, statement, applied.authority)
     after = engine_effects.apply_effects(session, before, applied.authority)
+    sequences.start_sequences(session, before, after, statement)
     session.transaction.change(after)
     session.definitions.append(redact_statement(statement.text))
     _schedule_credentials(session, statement, before)
@@ -259,6 +263,8 @@ def _command_tag(statement: Statement) -> str:
     match statement:
         case objects.AlterTable():
             return f"ALTER {statement.kind.upper()}"
+        case objects.AlterOwner():
+            return " ".join(statement.text.split()[:2]).upper()
         case objects.Drop():
             return f"DROP {statement.kind.upper()}"
         case objects.DropAttached():

@@ -17,7 +17,14 @@ from discreet.guard.rewrite.authorize import relations_of
 from discreet.guard.rewrite.bind import bind_query
 from discreet.guard.statements import objects, rights
 from discreet.guard.statements import statement as kinds
-from discreet.server.gateway import calls, cursors, definitions, inference_control, writes
+from discreet.server.gateway import (
+    calls,
+    cursors,
+    definitions,
+    inference_control,
+    sequences,
+    writes,
+)
 from discreet.server.gateway.audit import AuditDraft
 from discreet.server.gateway.decrypt_reads import read_permitted_rows
 from discreet.server.gateway.parameters import require_row_query
@@ -36,6 +43,7 @@ from discreet.server.gateway.private_answers import (
     cast_answer,
     cost_of_answer,
 )
+from discreet.server.gateway.sequences import NumberPlan
 from discreet.server.gateway.session_state import SessionState
 from discreet.server.gateway.sources import session_catalog
 from discreet.server.gateway.variables import READ_ONLY, SHOWN
@@ -111,10 +119,31 @@ def _run_plan(
             session.variables.require_writes(plan.permitted.kind)
             session.require_same(plan.permitted.reads, plan.permitted.relation.key)
             return writes.run_write(session, prepared, plan, values, note)
+        case NumberPlan():
+            return _run_numbers(session, prepared, plan, values, note)
         case CallPlan():
             return calls.run_call(session, prepared, plan, values, note)
         case _:
             raise Bug("A statement without a plan was run.")
+
+
+def _run_numbers(
+    session: SessionState,
+    prepared: PreparedStatement,
+    plan: NumberPlan,
+    values: Sequence[object],
+    note: AuditDraft,
+) -> Outcome:
+    numbers = sequences.give_numbers(session, plan)
+    for call in plan.calls:
+        if call.sequence is not None and call.function in ("nextval", "default"):
+            note.add_write(call.sequence, ())
+    inner = _run_plan(session, plan.inner, (*values, *numbers), note)
+    if plan.sets and inner.table is not None:
+        for one in plan.sets:
+            note.add_write(one.sequence, ())
+        inner = replace(inner, table=sequences.run_sets(session, plan, inner.table))
+    return replace(inner, fields=prepared.fields)
 
 
 def _rows_outcome(

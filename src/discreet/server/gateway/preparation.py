@@ -40,8 +40,20 @@ from discreet.server.gateway.plans import (
     WritePlan,
 )
 from discreet.server.gateway.private_answers import QUESTION_TRAITS
+from discreet.server.gateway.sequences import (
+    NumberPlan,
+    NumberReader,
+    is_overriding,
+    may_call_sequences,
+    settle_identity,
+)
 from discreet.server.gateway.session_state import SessionState
-from discreet.server.gateway.sources import require_level, session_catalog, undecrypted_source
+from discreet.server.gateway.sources import (
+    require_bottom,
+    require_level,
+    session_catalog,
+    undecrypted_source,
+)
 from discreet.server.gateway.variables import SHOWN
 from discreet.server.session import PreparedStatement
 from discreet.sql import build
@@ -181,13 +193,10 @@ def _prepare_query(
         return PreparedStatement(
             statement, call.parameters, (ResultField(call.name, "text"),), call
         )
-    catalog = session_catalog(session)
-    if catalog.handles(tree):
-        types = catalog.parameters(tree, declared)
-        fields = catalog.describe(catalog.bind(tree, types))
-        return PreparedStatement(
-            statement, types, fields, CatalogPlan(decision_basis(session), tree, types)
-        )
+    found = _prepare_numbers(session, statement, tree, declared, note)
+    found = found or _prepare_catalog(session, statement, tree, declared)
+    if found is not None:
+        return found
     require_rights(session.authority, session.subject, statement.text, tree)
     try:
         return _prepare_rows(session, statement, tree, declared, note)
@@ -205,6 +214,56 @@ def _prepare_query(
         if asked is None:
             raise
         return asked
+
+
+def _prepare_catalog(
+    session: SessionState, statement: Statement, tree: exp.Query, declared: Sequence[str | None]
+) -> PreparedStatement | None:
+    """Return a query about the catalog; None if it is about other relations."""
+    catalog = session_catalog(session)
+    if not catalog.handles(tree):
+        return None
+    types = catalog.parameters(tree, declared)
+    fields = catalog.describe(catalog.bind(tree, types))
+    plan = CatalogPlan(decision_basis(session), tree, types)
+    return PreparedStatement(statement, types, fields, plan)
+
+
+def _prepare_numbers(
+    session: SessionState,
+    statement: Statement,
+    tree: exp.Query | exp.Insert | exp.Update | exp.Delete,
+    declared: Sequence[str | None],
+    note: AuditDraft,
+) -> PreparedStatement | None:
+    """Return a statement that calls functions of sequences; None if it calls none.
+
+    Its reads must be at the bottom: the numbers that it gives can be seen by everybody.
+    """
+    if not may_call_sequences(statement.text) and not is_overriding(statement):
+        return None
+    reader = NumberReader(session, tree.copy())
+    reader.read()
+    if not reader.calls and not reader.sets:
+        return None
+    kinds_ = [*declared, *[None] * (reader.count - len(declared))]
+    kinds_ += ["int8"] * len(reader.calls)
+    if isinstance(tree, exp.Query):
+        query = require_row_query(reader.tree)
+        inner = _prepare_rows(session, statement, query, kinds_, note)
+    else:
+        inner = _prepare_plain_write(session, statement, reader.tree, kinds_, note)
+    found: Any = inner.plan
+    if any(call.function in ("nextval", "default") for call in reader.calls) or reader.sets:
+        require_level(session, found.permitted.reads)
+        if isinstance(found, WritePlan):
+            require_bottom(session, found.permitted.relation)
+    fields = inner.fields
+    hidden = sum(not isinstance(one.called, bool) for one in reader.sets)
+    if fields is not None and hidden:
+        fields = fields[: len(fields) - hidden]
+    plan = NumberPlan(decision_basis(session), inner, tuple(reader.calls), tuple(reader.sets))
+    return PreparedStatement(statement, inner.parameters[: reader.count], fields, plan)
 
 
 def _may_only_ask(session: SessionState, tree: exp.Query) -> bool:
@@ -271,9 +330,23 @@ def _prepare_write(
     declared: Sequence[str | None],
     note: AuditDraft,
 ) -> PreparedStatement:
-    require_rights(session.authority, session.subject, statement.text, statement.tree)
+    tree = settle_identity(session, statement)
+    found = _prepare_numbers(session, statement, tree, declared, note)
+    if found is not None:
+        return found
+    return _prepare_plain_write(session, statement, tree, declared, note)
+
+
+def _prepare_plain_write(
+    session: SessionState,
+    statement: Statement,
+    tree: Any,
+    declared: Sequence[str | None],
+    note: AuditDraft,
+) -> PreparedStatement:
+    require_rights(session.authority, session.subject, statement.text, tree)
     permitted = authorize_write(
-        statement.tree,
+        tree,
         session.authority,
         session.subject,
         traits=session.traits,

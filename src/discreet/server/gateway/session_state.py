@@ -122,6 +122,8 @@ class SessionState:
         self.ciphers = self.vault.ciphers(self.keys)
         self.interrupt = StatementInterrupt(self.transaction.connection, self.ciphers)
         self.definitions: list[str] = []  # of this transaction, without passwords
+        self.numbers: dict[str, int] = {}  # the last ones that this session took of sequences
+        self.last_sequence: Name | None = None
         self.incoming: CopiedRows | None = None  # of the COPY that is being run
         self._subject: Subject | None = None
         self._reported: tuple[tuple[object, ...], Mapping[str, str]] = ((), {})

@@ -52,7 +52,7 @@ def level_source(session: SessionState) -> Source:
     read = session_source(session)
 
     def seen(relation: Relation, subject: Subject) -> exp.Query:
-        _require_bottom(session, relation)
+        require_bottom(session, relation)
         return read(relation, subject)
 
     return seen
@@ -79,10 +79,11 @@ def require_level(session: SessionState, reads: Iterable[TouchedRelation]) -> No
     for touched in reads:
         relation = session.authority.relations.get(touched.relation)
         if relation is not None:
-            _require_bottom(session, relation)
+            require_bottom(session, relation)
 
 
-def _require_bottom(session: SessionState, relation: Relation) -> None:
+def require_bottom(session: SessionState, relation: Relation) -> None:
+    """Refuse a labeled relation unless the session is at the bottom."""
     if not relation.multilevel:
         return
     lattice = session.labels.lattice(session.authority)

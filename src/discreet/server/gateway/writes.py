@@ -22,6 +22,7 @@ from discreet.server.gateway.decrypt_reads import encrypt_write
 from discreet.server.gateway.encrypted_columns import has_cells
 from discreet.server.gateway.incoming_copy import fill_copy
 from discreet.server.gateway.plans import WritePlan
+from discreet.server.gateway.sequences import number_new_rows
 from discreet.server.gateway.session_state import SessionState
 from discreet.server.gateway.sources import level_source, session_source
 from discreet.server.session import Outcome, PreparedStatement
@@ -41,6 +42,7 @@ def run_write(
         permitted = fill_copy(session, plan.permitted)
     else:
         permitted = bind_write(plan.permitted, values, traits=session.traits)
+    permitted = number_new_rows(session, permitted)
     if permitted.relation.multilevel:
         done = _at_clearance(session, permitted)
     else:

@@ -35,6 +35,8 @@ def tables(snapshot: CatalogSnapshot) -> Iterator[Row]:
             "is_insertable_into": "NO",
         }
     for seen in snapshot.seen.values():
+        if seen.relation.kind == "sequence":
+            continue
         yield common | {
             "table_schema": seen.relation.schema,
             "table_name": seen.relation.name,
@@ -66,7 +68,9 @@ def information_columns(snapshot: CatalogSnapshot) -> Iterator[Row]:
                 "table_schema": seen.relation.schema,
                 "table_name": seen.relation.name,
                 "column_name": column.name,
-                "column_default": column.default,
+                "column_default": None if column.identity else column.default,
+                "is_identity": yes(column.identity),
+                "identity_generation": column.identity.upper() or None,
                 "is_nullable": yes(not seen.is_required(column)),
                 "is_updatable": yes(_is_insertable(seen)),
             }

@@ -5,7 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, TypeAlias
 
-from discreet.server.catalog.rows import information, keys, relations, roles, server, standard_keys
+from discreet.server.catalog.rows import (
+    information,
+    keys,
+    relations,
+    roles,
+    sequences,
+    server,
+    standard_keys,
+)
 from discreet.server.catalog.standard import (
     INFORMATION,
     NUMBERED,
@@ -55,6 +63,9 @@ _SYSTEM: Mapping[str, Producer] = {
     "pg_policies": keys.pg_policies,
     "pg_policy": keys.pg_policy,
     "pg_proc": server.pg_proc,
+    "pg_depend": sequences.pg_depend,
+    "pg_sequence": sequences.pg_sequence,
+    "pg_sequences": sequences.pg_sequences,
     "pg_rewrite": relations.pg_rewrite,
     "pg_roles": roles.pg_roles,
     "pg_stat_all_tables": relations.pg_stat_tables,
@@ -72,6 +83,7 @@ _SYSTEM: Mapping[str, Producer] = {
 }
 _INFORMATION: Mapping[str, Producer] = {
     "administrable_role_authorizations": information.administrable_roles,
+    "sequences": sequences.sequences,
     "applicable_roles": information.applicable_roles,
     "character_sets": information.character_sets,
     "check_constraints": standard_keys.check_constraints,

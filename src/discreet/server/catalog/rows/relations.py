@@ -15,11 +15,17 @@ if TYPE_CHECKING:
     from discreet.server.catalog.visibility import VisibleRelation
 
 _HEAP, _BTREE = 2, 403
+_IDENTITIES = {"": "", "always": "a", "by default": "d"}
 
 
 def is_view(seen: VisibleRelation) -> bool:
     """Whether a relation is shown to clients as a view."""
-    return seen.relation.kind != "table"
+    return seen.relation.kind in ("view", "anonymized")
+
+
+def is_table(seen: VisibleRelation) -> bool:
+    """Whether a relation is a table."""
+    return seen.relation.kind == "table"
 
 
 def pg_class(snapshot: CatalogSnapshot) -> Iterator[Row]:
@@ -36,9 +42,7 @@ def pg_class(snapshot: CatalogSnapshot) -> Iterator[Row]:
     for oid, seen in snapshot.seen.items():
         relation = seen.relation
         yield {
-            **_class_row(
-                oid, snapshot.schema(relation.schema), relation.name, "v" if is_view(seen) else "r"
-            ),
+            **_class_row(oid, snapshot.schema(relation.schema), relation.name, _letter_of(seen)),
             "relowner": snapshot.role(relation.owner),
             "relnatts": len(seen.columns),
             "relchecks": sum(each.kind == "c" for each in seen.constraints),
@@ -56,6 +60,10 @@ def pg_class(snapshot: CatalogSnapshot) -> Iterator[Row]:
             "relowner": snapshot.role(seen.relation.owner),
             "relnatts": len(constraint.columns),
         }
+
+
+def _letter_of(seen: VisibleRelation) -> str:
+    return "v" if is_view(seen) else "r" if is_table(seen) else "S"
 
 
 def _has_triggers(snapshot: CatalogSnapshot, seen: VisibleRelation) -> bool:
@@ -92,7 +100,8 @@ def pg_attribute(snapshot: CatalogSnapshot) -> Iterator[Row]:
         for number, column in enumerate(seen.columns, start=1):
             yield _attribute_row(oid, number, column.name, parse_modified_type(column.type)) | {
                 "attnotnull": seen.is_required(column),
-                "atthasdef": column.default is not None,
+                "atthasdef": column.default is not None and not column.identity,
+                "attidentity": _IDENTITIES[column.identity],
                 "attacl": items(column.acl),
             }
     for oid, (seen, constraint) in snapshot.indexes.items():
@@ -129,7 +138,7 @@ def pg_attrdef(snapshot: CatalogSnapshot) -> Iterator[Row]:
     """Return defaults of columns."""
     for oid, seen in snapshot.seen.items():
         for number, column in enumerate(seen.columns, start=1):
-            if column.default is not None:
+            if column.default is not None and not column.identity:
                 yield {
                     "oid": snapshot.attached("default", seen, column.name),
                     "adrelid": oid,
@@ -148,7 +157,7 @@ def pg_tables(snapshot: CatalogSnapshot) -> Iterator[Row]:
                 "tableowner": snapshot.visible.first_superuser,
             }
     for seen in snapshot.seen.values():
-        if not is_view(seen):
+        if is_table(seen):
             yield {
                 "schemaname": seen.relation.schema,
                 "tablename": seen.relation.name,
@@ -196,7 +205,7 @@ def pg_rewrite(snapshot: CatalogSnapshot) -> Iterator[Row]:
 def pg_stat_tables(snapshot: CatalogSnapshot) -> Iterator[Row]:
     """Return tables without statistics: row counts are not shown."""
     for oid, seen in snapshot.seen.items():
-        if not is_view(seen):
+        if is_table(seen):
             yield {
                 "relid": oid,
                 "schemaname": seen.relation.schema,
