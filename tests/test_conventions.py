@@ -22,6 +22,7 @@ LONGEST = 600  # past 400, ask whether a module is two ideas
 
 # What a dependency is imported as, where that is not its name.
 IMPORTED_AS = {
+    "ipython": "IPython",
     "opentelemetry-exporter-otlp-proto-http": "opentelemetry",
     "opentelemetry-sdk": "opentelemetry",
     "argon2-cffi": "argon2",

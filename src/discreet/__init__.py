@@ -67,6 +67,7 @@ _HOMES = {
     "explain_synthesis": "discreet.api.synthesize",
     "explain_tables": "discreet.api.synthesize_tables",
     "learn": "discreet.api.learn",
+    "load_ipython_extension": "discreet.notebook.magics",
     "load_model": "discreet.api.learn",
     "load_policy": "discreet.policy.load",
     "open": "discreet.answer.curator",

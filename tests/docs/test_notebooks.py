@@ -30,6 +30,10 @@ def test_a_notebook_is_kept_without_outputs(path: Path):
     assert [cell for cell in cells if cell.get("outputs") or cell.get("execution_count")] == []
 
 
-def test_both_notebooks_are_there_and_ipywidgets_is_not():
-    assert [path.stem for path in NOTEBOOKS] == ["ask-with-a-budget", "assess-and-publish"]
+def test_all_notebooks_are_there_and_ipywidgets_is_not():
+    assert [path.stem for path in NOTEBOOKS] == [
+        "ask-with-a-budget",
+        "assess-and-publish",
+        "verify-what-was-done",
+    ]
     assert importlib.util.find_spec("ipywidgets") is None
