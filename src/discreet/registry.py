@@ -336,6 +336,7 @@ class LearnerSpec:
         fit: Takes a `discreet.learning.training.Training` and its options by name, and returns a predictor.
         read: Takes a `FeatureSpace` and what the predictor's `to_content` returned; returns the predictor.
         options: Its own; `is_pure`: it can do without a delta; `model`: what kind it makes, which decides exports.
+        check: Takes a `FeatureSpace`, and refuses one that is too large for it, before anything is paid.
     """
 
     name: str
@@ -347,6 +348,7 @@ class LearnerSpec:
     options: tuple[OptionSpec, ...] = ()
     is_pure: bool = True
     model: Literal["additive", "trees", "other"] = "other"
+    check: Callable[[Any], None] | None = None
     position: int = LAST
 
 

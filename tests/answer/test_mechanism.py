@@ -192,7 +192,7 @@ def test_an_interrupt_after_noise_is_stored_as_a_failure():
             ask(curator)
 
 
-def test_it_can_be_stopped_before_rows_are_coded_and_not_after():
+def test_what_is_stopped_before_it_counts_is_charged_once_and_asked_again():
     stopped, late = CancelToken(), CancelToken()
     stopped.set()
 
@@ -201,10 +201,44 @@ def test_it_can_be_stopped_before_rows_are_coded_and_not_after():
         return count_ages(counter)
 
     with hold({"people": PEOPLE}, POLICY) as curator:
-        with pytest.raises(StatementFailed):
-            ask(curator, stop=stopped)
-        assert ask(curator, stop_late, stop=late).content.startswith(b"20")
+        for mechanism, stop in ((count_ages, stopped), (stop_late, late)):
+            with pytest.raises(StatementFailed) as raised:
+                ask(curator, mechanism, stop=stop)
+            assert raised.value.sqlstate == "57014"
+        assert ask(curator).content.startswith(b"20")
         assert left(curator) == 1
+
+
+def test_what_is_stopped_between_looks_is_charged_and_not_tried_again():
+    stop, looks = CancelToken(), []
+
+    def stop_between(counter: CodedCounter) -> bytes:
+        for _ in range(3):
+            counter.count([(0,)], None)
+            looks.append(1)
+            stop.set()
+        return b"done"
+
+    with hold({"people": PEOPLE}, POLICY) as curator:
+        with pytest.raises(StatementFailed, match="canceling") as raised:
+            ask(curator, stop_between, stop=stop)
+        assert "was charged" in raised.value.hint
+        assert len(looks) == 1
+        with pytest.raises(EngineFailed, match="was stopped after noise was drawn"):
+            ask(curator)
+        assert left(curator) == 1
+
+
+def test_what_is_stopped_after_its_last_look_is_kept():
+    stop = CancelToken()
+
+    def stop_at_the_end(counter: CodedCounter) -> bytes:
+        found = count_ages(counter)
+        stop.set()
+        return found
+
+    with hold({"people": PEOPLE}, POLICY) as curator:
+        assert ask(curator, stop_at_the_end, stop=stop).content.startswith(b"20")
 
 
 def test_coded_rows_are_dropped_at_the_end():

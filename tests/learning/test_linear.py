@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
 import pyarrow as pa
@@ -13,10 +14,13 @@ from tests.learning.counts import ArrayCounts, make_space
 
 from discreet.api.learn import learn, load_model
 from discreet.dp.spending import ZcdpSpending
+from discreet.errors import WrongUsage
 from discreet.learning.coefficients import CoefficientModel, read_coefficient_model
+from discreet.learning.request import LearningRequest
 from discreet.learning.specs.huber import fit_huber
 from discreet.learning.specs.linear import fit_linear
 from discreet.learning.training import Training
+from discreet.registry import LEARNERS
 
 EXACT = Fraction(10**9)
 SIZES = [
@@ -180,3 +184,20 @@ def test_sums_of_many_rows_are_exact(fit):
     spending = ZcdpSpending(Fraction(1, 2), sensitivity=counts.one, one=counts.one)
     training = Training(counts, space, spending, Fraction(1), np.random.default_rng(1))
     assert fit(training).predict(np.array([[1, 6]])) == pytest.approx(7, abs=0.01)
+
+
+@pytest.mark.parametrize("learner", ["linear", "logistic", "huber", "quantile", "pca", "boosting"])
+def test_more_pairs_of_features_than_can_be_counted_are_refused_unpaid(learner):
+    spec = LEARNERS.get(learner)
+    few, many = (
+        make_space([3] * count + [4], task=spec.tasks[0], ordered=(count,)) for count in (100, 101)
+    )
+    ask = partial(
+        LearningRequest, learner=spec, epsilon=Fraction(1), delta=Fraction(1, 10**9), options={}
+    )
+    assert ask(few).price == ask(few).price
+    if learner == "boosting":  # counts each feature apart
+        assert ask(many).price == ask(few).price
+    else:
+        with pytest.raises(WrongUsage, match="101 features make 5,050 pairs"):
+            ask(many)

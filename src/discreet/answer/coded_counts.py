@@ -67,7 +67,8 @@ class CodedCounter:
     than may count: then each of its t rows counts the R/t-th part, rounded down to a whole number.
     Rows are bounded before they are coded, so that all marginals are of the same rows.
 
-    Rows stay in the engine, where `close` drops them; only counts of cells leave it.
+    Rows stay in the engine, where `close` drops them; only counts of cells leave it. `lock` is the engine's, which
+    `hold` takes for each look, if nothing has stopped it.
     """
 
     def __init__(
@@ -77,8 +78,10 @@ class CodedCounter:
         engine: Engine,
         *,
         lock: AbstractContextManager[Any] | None = None,
+        hold: Callable[[], AbstractContextManager[Any]] | None = None,
     ) -> None:
         self._lock = lock or nullcontext()
+        self._hold = hold or (lambda: self._lock)
         self.limit = counting_limit(rows)
         self._names = [f"c{place}" for place in range(len(columns))]
         self._sizes = [size for _, _, size in columns]
@@ -105,7 +108,7 @@ class CodedCounter:
         """Return the counts of each of `columns`, of codes or of the coarser ones that `maps` gives them."""
         wanted = [tuple(sorted(some)) for some in columns]
         coarse = _coarsen_in_engine(maps, self._sizes)
-        with self._lock:
+        with self._hold():
             blocks, sizes, found = self._count_in_blocks(wanted, coarse)
         self.has_counted = True
         holder = {some: _smallest_block(some, blocks, sizes) for some in set(wanted)}
@@ -126,7 +129,7 @@ class CodedCounter:
         A row's score is the sum of the weights of its codes, or of the coarser ones that `maps` gives them. As
         in any marginal, each row counts once.
         """
-        with self._lock:
+        with self._hold():
             relation, sizes = self._coarsen_rows(maps)
             used = tuple(sorted({one for some in columns for one in some}))
             scored = self._score_rows(relation, weights, used)
@@ -155,7 +158,7 @@ class CodedCounter:
         groups = {
             key: _Group(build.column(names[key]), len(tree.leaves)) for key, tree in trees.items()
         }
-        with self._lock:
+        with self._hold():
             rows = self._select_coded(leaves, self.store_rows())
             wanted = [(groups[id(tree)], columns) for tree, columns in looks]
             found = self._count_groups(build.computed_once(rows, _ROWS), wanted, self._sizes)
@@ -175,7 +178,7 @@ class CodedCounter:
             f"{_DISTANCE}{center}": self._add_distances(distances, center)
             for center in range(count)
         }
-        with self._lock:
+        with self._hold():
             far = self._select_coded(named, self.store_rows())
             nearest = find_smallest([build.column(name) for name in named])
             found = self._count_places(_Group(nearest, count), far, columns)
@@ -212,7 +215,7 @@ class CodedCounter:
         group = _Group(find_smallest(below), count)
         if count == 1:
             group = _Group(find_bucket(exp.Neg(this=below[0]), cuts), len(cuts) + 1)
-        with self._lock:
+        with self._hold():
             fallen = build.computed_once(self._select_coded(leaves, self.store_rows()), _ROWS)
             found = self._count_places(group, self._select_coded(sums, fallen), columns)
         self.has_counted = True

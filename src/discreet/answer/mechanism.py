@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
@@ -18,7 +19,7 @@ from discreet.answer.released_format import FAILED
 from discreet.answer.sources import scan_table
 from discreet.answer.unexpected_errors import hide_unexpected_errors, pad_duration
 from discreet.answer.unit_rows import UnitRows
-from discreet.errors import DiscreetError, EngineFailed, QuestionRefused
+from discreet.errors import DiscreetError, EngineFailed, QuestionRefused, StatementFailed
 
 if TYPE_CHECKING:
     from discreet.answer.catalog import Catalog
@@ -140,8 +141,8 @@ def release_mechanism(  # noqa: PLR0913 -- what is charged, and what is done
     """Charge `price`, and return what `mechanism` makes of counts of the coded rows.
 
     The same request on the same data returns the same bytes, and costs nothing again. It can be stopped
-    until the rows are coded. From the first count on a failure is stored as such: noise that was drawn
-    is not drawn again.
+    before and between looks at the rows. From the first count on a failure is stored as such, and so is being
+    stopped: noise that was drawn is not drawn again.
 
     Guarantee: that of `mechanism`, if `price` covers `searches` and all noisy looks that it takes at
     counts of which one unit changes each marginal by at most `CodedCounter.sensitivity`, and if nothing
@@ -162,14 +163,15 @@ def release_mechanism(  # noqa: PLR0913 -- what is charged, and what is done
     Raises:
         QuestionRefused: There is no bound on a person's rows; nothing was spent.
         BudgetExceeded: Too little is left; nothing was spent.
-        StatementFailed: 57014, it was stopped; asked again, it is not charged again.
+        StatementFailed: 57014, it was stopped; asked again, it is not charged again, but fails if it had counted.
     """
     with pad_duration(curator.quantum):
         held = find_protected_table(curator.catalog, table)
         rows = scan_table(held, held.name)
-        run = _plan_counting(curator, [rows], _as_table_columns(columns), [(held, searches)])
+        stop = stop or CancelToken()
+        run = _plan_counting(curator, [rows], _as_table_columns(columns), [(held, searches)], stop)
         order = _Order(price, request, question, room)
-        return run.pay(order, lambda counters: mechanism(counters[0]), stop or CancelToken())
+        return run.pay(order, lambda counters: mechanism(counters[0]), stop)
 
 
 def release_family_mechanism(  # noqa: PLR0913 -- what is charged, and what is done
@@ -203,8 +205,9 @@ def release_family_mechanism(  # noqa: PLR0913 -- what is charged, and what is d
         stop: Ends it from another thread.
     """
     with pad_duration(curator.quantum):
-        run = _family_run(curator, family, columns, searches)
-        return run.pay(_Order(price, request, question, room), mechanism, stop or CancelToken())
+        stop = stop or CancelToken()
+        run = _family_run(curator, family, columns, searches, stop)
+        return run.pay(_Order(price, request, question, room), mechanism, stop)
 
 
 def release_row_mechanism(
@@ -247,13 +250,14 @@ def _family_run(
     family: TableFamily,
     columns: TableColumns,
     searches: Sequence[DomainSearches | None],
+    stop: CancelToken | None = None,
 ) -> _MechanismRun[CodedCounter]:
     tables = (family.parent, *family.children)
     for held in tables:
         find_protected_table(curator.catalog, held.name)
     rows = [family.parent_rows(), *(family.child_rows(held) for held in family.children)]
     searched = list(zip(tables, searches, strict=True)) if searches else []
-    return _plan_counting(curator, rows, columns, searched)
+    return _plan_counting(curator, rows, columns, searched, stop)
 
 
 @dataclass(frozen=True)
@@ -297,21 +301,41 @@ def _plan_counting(
     counted: Sequence[Rows],
     columns: TableColumns,
     searched: Sequence[tuple[CatalogTable, DomainSearches | None]],
+    stop: CancelToken | None = None,
 ) -> _MechanismRun[CodedCounter]:
-    """Return the run of a mechanism that counts coded rows; refuse rows without a limit."""
+    """Return the run of a mechanism that counts coded rows until it is stopped; refuse rows without a limit."""
     for rows in counted:
         counting_limit(rows)
 
     def make_counters(found: Sequence[FoundDomains]) -> list[CodedCounter]:
         chosen = columns(found) if callable(columns) else columns
+        payments, signal = curator.payments, stop or CancelToken()
+        hold = partial(payments.hold_engine, signal)
         return [
-            CodedCounter(rows, some, curator.engine, lock=curator.payments.lock)
+            CodedCounter(rows, some, curator.engine, lock=payments.lock, hold=hold)
             for rows, some in zip(counted, chosen, strict=True)
         ]
 
     touches = [touch for rows in counted for touch in rows.touches]
     searches = _PlannedSearches(searched)
     return _MechanismRun(curator, touches, make_counters, searches, needs_domains=callable(columns))
+
+
+def _make_failure(question: str, stop: CancelToken) -> DiscreetError:
+    """Return the error for what was charged and is not tried again: it failed, or was stopped, after a look."""
+    why = (
+        "a second try could reveal the noise of the first. Ask with another epsilon, and with more time if it was "
+        "a limit of time that stopped it."
+    )
+    if stop.is_set:
+        return StatementFailed(
+            "57014",
+            "canceling statement due to user request",
+            hint=f"'{question}' was charged, had drawn noise, and is not tried again: {why}",
+        )
+    return EngineFailed(
+        f"'{question}' was charged, but failed or was stopped after noise was drawn, and is not tried again: {why}"
+    )
 
 
 class _RowSource(Protocol):
@@ -372,10 +396,7 @@ class _MechanismRun(Generic[Source]):
         if packed is None:
             packed = self._release(mechanism, reservation, stop)
         if packed == FAILED:
-            raise EngineFailed(
-                f"'{order.question}' was charged, but failed after noise was drawn, and is not tried again: a "
-                "second try could reveal the noise of the first. Ask with another epsilon."
-            )
+            raise _make_failure(order.question, stop)
         paid = price if reservation.is_new else None
         return MechanismResult(
             content=packed,
@@ -403,6 +424,9 @@ class _MechanismRun(Generic[Source]):
                     self._has_searched or any(one.has_counted for one in self._sources)
                 ),
             )
+        except DiscreetError:
+            stop.check()  # the engine calls it a failure of its own
+            raise
         finally:
             for source in self._sources:
                 source.close()

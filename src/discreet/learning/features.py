@@ -26,6 +26,7 @@ from discreet.policy.model import ColumnPolicy, ColumnRole, TablePolicy
 Task = Literal["classification", "regression", "clustering", "components"]
 Floats = NDArray[np.float64]
 MOST_CLASSES = 50
+MOST_FEATURES_IN_PAIRS = 100
 
 
 @dataclass(frozen=True)
@@ -99,6 +100,21 @@ class FeatureSpace:
         target = content["target"]
         read = None if target is None else CodedColumn.from_content(target)
         return FeatureSpace(features, read, content["task"])
+
+
+def require_few_pairs(space: FeatureSpace) -> None:
+    """Refuse more features than a learner can count all pairs of.
+
+    Raises:
+        WrongUsage: There are too many; nothing was spent.
+    """
+    count = len(space.features)
+    if count > MOST_FEATURES_IN_PAIRS:
+        raise WrongUsage(
+            f"The {count} features make {count * (count - 1) // 2:,} pairs, and this learner counts each of them: at most "
+            f"{MOST_FEATURES_IN_PAIRS} features. Name some (`--features`), leave some out (`--leave-out`), or choose a "
+            "learner that counts each feature apart, such as `boosting`."
+        )
 
 
 def code_numbers(column: CodedColumn) -> Floats:

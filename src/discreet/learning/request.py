@@ -72,6 +72,8 @@ class LearningRequest:
             raise WrongUsage(
                 f"The learner '{learner.name}' does not do {self.space.task}. Choose {', '.join(fitting)}."
             )
+        if learner.check is not None:
+            learner.check(self.space)
 
     @property
     def price(self) -> Price:

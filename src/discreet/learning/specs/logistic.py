@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.learning.additive import AdditiveModel, read_additive_model
+from discreet.learning.features import require_few_pairs
 from discreet.learning.training import Codes, Training
 from discreet.registry import LearnerSpec, OptionSpec
 from discreet.release.synthesize.fit import minimize_smooth
@@ -165,5 +166,6 @@ SPEC = LearnerSpec(
         ),
     ),
     model="additive",
+    check=require_few_pairs,
     position=20,
 )

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from discreet.dp.spending import RowChange, divide_budget
 from discreet.errors import WrongUsage
 from discreet.learning.coordinates import PRESENCE, REACH, Coordinates, FeatureCoordinates
-from discreet.learning.features import FeatureSpace
+from discreet.learning.features import FeatureSpace, require_few_pairs
 from discreet.learning.training import Codes, Counts, Training
 from discreet.registry import LearnerSpec, OptionSpec
 
@@ -94,16 +94,8 @@ def fit_pca(training: Training, *, components: int = _COMPONENTS) -> ComponentMo
     Args:
         training: Counts, features, and what may be spent.
         components: How many components there are at most.
-
-    Raises:
-        WrongUsage: The features have too many coordinates; nothing was counted.
     """
     coordinates = Coordinates.of_space(training.space)
-    if coordinates.size > _MOST_COORDINATES:
-        raise WrongUsage(
-            f"The features have {coordinates.size} values together, more than the {_MOST_COORDINATES} that "
-            "components are computed of. Leave out columns with many values: `--leave-out`."
-        )
     spending = training.spending
     mean, rows = _measure_mean(training, coordinates, spending.left * Fraction(_COUNTING))
     scaled = [_ScaledFeature.of_feature(one, mean[one.first]) for one in coordinates.features]
@@ -118,6 +110,21 @@ def fit_pca(training: Training, *, components: int = _COMPONENTS) -> ComponentMo
     return ComponentModel(
         training.space, mean, found * np.where(largest < 0, -1.0, 1.0)[:, None], variances / whole
     )
+
+
+def require_few_coordinates(space: FeatureSpace) -> None:
+    """Refuse features that make a matrix of products which is too large.
+
+    Raises:
+        WrongUsage: They have too many coordinates, or too many pairs; nothing was spent.
+    """
+    require_few_pairs(space)
+    size = Coordinates.of_space(space).size
+    if size > _MOST_COORDINATES:
+        raise WrongUsage(
+            f"The features have {size} values together, more than the {_MOST_COORDINATES} that "
+            "components are computed of. Leave out columns with many values: `--leave-out`."
+        )
 
 
 @dataclass(frozen=True)
@@ -215,6 +222,7 @@ SPEC = LearnerSpec(
     description="Principal components: the directions in which rows differ most.",
     tasks=("components",),
     fit=fit_pca,
+    check=require_few_coordinates,
     read=read_component_model,
     options=(
         OptionSpec(

@@ -13,6 +13,7 @@ from discreet.learning.coefficients import (
     read_coefficient_model,
 )
 from discreet.learning.design import UNIT
+from discreet.learning.features import require_few_pairs
 from discreet.learning.m_estimation import Residuals, SlopedLoss, estimate_model
 from discreet.learning.training import Training
 from discreet.registry import LearnerSpec, OptionSpec
@@ -81,5 +82,6 @@ SPEC = LearnerSpec(
         OptionSpec("rounds", "integer", "How many steps are taken.", minimum=1, maximum=100),
     ),
     model="additive",
+    check=require_few_pairs,
     position=17,
 )
