@@ -10,10 +10,10 @@ from discreet.learning.coefficients import (
     read_coefficient_model,
 )
 from discreet.learning.design import make_design
+from discreet.learning.features import require_few_pairs
 from discreet.learning.least_squares import floor_products, solve_least_squares
 from discreet.learning.merged_bins import measure_features
 from discreet.learning.moments import measure_moments
-from discreet.learning.features import require_few_pairs
 from discreet.learning.training import Training
 from discreet.registry import LearnerSpec
 
