@@ -328,15 +328,13 @@ class MethodSpec:
 
 @dataclass(frozen=True)
 class LearnerSpec:
-    """A learner: what it predicts, and how it learns from noisy counts.
+    """A learner: what it predicts (`tasks`), and how it learns from noisy counts.
 
     Attributes:
-        name: The word of the command line and of model files.
-        summary: One line for `--help`; `description`: one sentence for model cards; `tasks`: what it can learn.
-        fit: Takes a `discreet.learning.training.Training` and its options by name, and returns a predictor.
-        read: Takes a `FeatureSpace` and what the predictor's `to_content` returned; returns the predictor.
+        name: The word of the command line; `summary`: a line for `--help`; `description`: a sentence for model cards.
+        fit: Takes a `discreet.learning.training.Training` and options by name, and returns a predictor.
+        read: Takes a `FeatureSpace` and what `to_content` of a predictor returned; `check`: refuses a space unpaid.
         options: Its own; `is_pure`: it can do without a delta; `model`: what kind it makes, which decides exports.
-        check: Takes a `FeatureSpace`, and refuses one that is too large for it, before anything is paid.
     """
 
     name: str
