@@ -99,7 +99,7 @@ class Session(Protocol):
     """One connected user. Calls block, one at a time, except `cancel`.
 
     Every method raises `StatementFailed` for errors of the user and missing rights. Every decision
-    is in the journal before a method returns.
+    is in the journal before a method returns; between `defer_records` and `settle`, before that returns.
     """
 
     @property
@@ -137,6 +137,14 @@ class Session(Protocol):
 
     def run(self, prepared: PreparedStatement, values: Sequence[object] = ()) -> Outcome:
         """Run it with Python values for its parameters (None, bool, int, float, Decimal, str, bytes, date …)."""
+        ...
+
+    def defer_records(self) -> None:
+        """Let records of rows that were read become durable together, until `settle` is called."""
+        ...
+
+    def settle(self) -> None:
+        """Wait until all records are durable; before that, nothing may be sent."""
         ...
 
     def copy_in(self, prepared: PreparedStatement) -> IncomingCopy:

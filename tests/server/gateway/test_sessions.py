@@ -69,3 +69,26 @@ def test_a_server_that_ends_without_its_journal_lets_go_of_its_data(tmp_path, co
         first.server.close()
     assert first.server.sessions == 0
     open_server(settings).server.close()
+
+
+def test_records_of_reads_that_are_answered_together_become_durable_together(server, connect):
+    admin = connect(server)
+    admin.run("CREATE TABLE t (n int)")
+    read, write = (
+        admin.session.prepare(admin.session.split(text)[0])
+        for text in ("SELECT n FROM t", "INSERT INTO t VALUES (1)")
+    )
+    journal = server.server.journal
+    admin.session.run(read)
+    before = journal.size()
+    admin.session.defer_records()
+    for _ in range(5):
+        admin.session.run(read)
+    assert journal.size() == before
+    admin.session.settle()
+    assert journal.size() == before + 5
+    admin.session.defer_records()
+    admin.session.run(read)
+    admin.session.run(write)  # on record before it is committed, with what came before
+    assert journal.size() == before + 7
+    admin.session.settle()

@@ -216,6 +216,12 @@ class PlainSession:
         elif self.block == "explicit" and failed:
             self.block = "failed"
 
+    def defer_records(self) -> None:
+        """It keeps no records."""
+
+    def settle(self) -> None:
+        """It keeps no records."""
+
     def cancel(self) -> None:
         self.connection.interrupt()
 

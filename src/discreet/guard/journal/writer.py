@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from discreet.errors import DiscreetError, StoreFailed
@@ -32,18 +31,15 @@ class _Batch:
         self.error: BaseException | None = None
         self.is_done = False
         self._done: threading.Event | None = None  # only where a caller waits
-        self._actions: list[Callable[[], None]] = []
         self._lock = threading.Lock()
 
     def finish(self) -> None:
         """Release those who wait."""
         with self._lock:
             self.is_done = True
-            done, actions = self._done, self._actions
+            done = self._done
         if done is not None:
             done.set()
-        for action in actions:
-            action()
 
     def wait(self) -> None:
         """Wait until the outcome is known."""
@@ -55,39 +51,28 @@ class _Batch:
             done = self._done
         done.wait()
 
-    def call_after(self, action: Callable[[], None]) -> None:
-        """Call `action` once the outcome is known, in the thread that writes, or now."""
-        with self._lock:
-            if not self.is_done:
-                self._actions.append(action)
-                return
-        action()
-
 
 class PendingEntry:
     """An entry that was appended, and becomes durable."""
 
-    def __init__(self, batch: _Batch, place: int) -> None:
-        self._batch, self._place = batch, place
+    def __init__(self, writer: Writer, batch: _Batch, place: int) -> None:
+        self._writer, self._batch, self._place = writer, batch, place
 
     def number(self) -> int:
-        """Wait until the entry is durable, and return its number.
+        """Make the entry durable, or wait until it is, and return its number.
 
         Raises:
             StoreFailed: it is not durable, or that is unknown.
         """
         batch = self._batch
-        batch.wait()
+        if not batch.is_done:
+            self._writer.complete(batch)
         if batch.error is not None:
             # Each thread that waits raises an exception of its own.
             if isinstance(batch.error, StoreFailed):
                 raise StoreFailed(str(batch.error))
             raise batch.error
         return batch.first + self._place
-
-    def call_after(self, action: Callable[[], None]) -> None:
-        """Call `action`, which must be quick, once the outcome is known; `number` returns at once then."""
-        self._batch.call_after(action)
 
 
 class Writer:
@@ -108,7 +93,7 @@ class Writer:
             )
 
     def append(self, body: str) -> PendingEntry:
-        """Append a text; if nothing is being written, it is durable when this returns.
+        """Append a text; it becomes durable together with others, at the latest when that is waited for.
 
         Raises:
             StoreFailed: the journal is closed.
@@ -124,12 +109,19 @@ class Writer:
             if place == _MOST - 1:
                 self._full.append(batch)
                 self._batch = _Batch()
-            own = None if self._is_taken else self._next_batch()
-            self._is_taken = True
-        if own is not None:
-            self._write(own)
-            self._hand_over()
-        return PendingEntry(batch, place)
+        return PendingEntry(self, batch, place)
+
+    def complete(self, batch: _Batch) -> None:
+        """Write what there is up to a batch; if another thread is writing, wait for it."""
+        while not batch.is_done:
+            with self._changed:
+                own = None if self._is_taken else self._next_batch()
+                self._is_taken = self._is_taken or own is not None
+            if own is None:
+                batch.wait()
+            else:
+                self._write(own)
+                self._hand_over()
 
     def checkpoint(self) -> Checkpoint | None:
         """Sign everything so far; return the checkpoint, None if there is nothing new or no key."""
@@ -151,6 +143,8 @@ class Writer:
             self._changed.notify_all()
             while self._is_taken:
                 self._changed.wait()
+            while (batch := self._next_batch()) is not None:
+                self._write(batch)  # that was not waited for
         if self._thread is not None:
             self._thread.join()
 

@@ -101,37 +101,73 @@ class AuditTrail:
         values: Sequence[object] = (),
     ) -> None:
         """Record a decision in the journal, once; returns when it is durable."""
-        if draft.is_recorded:
+        event = self._finish_draft(session, text, draft, decision, values)
+        if event is not None:
+            self._write(event)
+
+    def record_read(
+        self, session: SessionState, text: str, draft: AuditDraft, *, values: Sequence[object]
+    ) -> None:
+        """Record that rows were read; it is durable when the session is settled."""
+        event = self._finish_draft(session, text, draft, "allowed", values)
+        if event is None:
             return
+        if self._count_writes() == self._recorded_writes:
+            session.unsettled.append(self._stores.journal.append(event))
+        else:
+            self._write(event)
+
+    def settle(self, session: SessionState) -> None:
+        """Wait until everything is durable that was recorded of a session.
+
+        Raises:
+            StoreFailed: something is not. Nothing may be answered.
+        """
+        unsettled, session.unsettled = session.unsettled, []
+        if unsettled:
+            started = time.perf_counter()
+            for entry in reversed(unsettled):  # the last one takes the others with it
+                entry.number()
+            self._observe_wait(time.perf_counter() - started)
+
+    def _finish_draft(
+        self,
+        session: SessionState,
+        text: str,
+        draft: AuditDraft,
+        decision: Decision,
+        values: Sequence[object],
+    ) -> Event | None:
+        """Return the entry of a decision, None if it has been recorded."""
+        if draft.is_recorded:
+            return None
         draft.is_recorded = True
         draft.milliseconds = (time.monotonic() - draft.started) * 1000
         self.counts[decision] += 1
-        self._write(
-            Event(
-                at=self._clock(),
-                kind=draft.kind,
-                decision=decision,
-                session=session.id,
-                user=session.login,
-                role=session.role,
-                clearance=session.clearance,
-                address=session.client.address,
-                protocol=session.client.protocol,
-                statement=text,
-                parameters=tuple(self._stores.journal.fingerprint(value) for value in values),
-                reads=draft.reads,
-                writes=draft.writes,
-                reason=draft.reason,
-                sqlstate=draft.sqlstate,
-                rows=draft.rows,
-                price=draft.price,
-                balance=draft.balance,
-                version=session.authority.version,
-                engine=self._engine,
-                duration_ms=draft.milliseconds,
-                # In such a session a text may be in double quotes, and is redacted, too.
-                detail=_session_detail(session),
-            )
+        return Event(
+            at=self._clock(),
+            kind=draft.kind,
+            decision=decision,
+            session=session.id,
+            user=session.login,
+            role=session.role,
+            clearance=session.clearance,
+            address=session.client.address,
+            protocol=session.client.protocol,
+            statement=text,
+            parameters=tuple(self._stores.journal.fingerprint(value) for value in values),
+            reads=draft.reads,
+            writes=draft.writes,
+            reason=draft.reason,
+            sqlstate=draft.sqlstate,
+            rows=draft.rows,
+            price=draft.price,
+            balance=draft.balance,
+            version=session.authority.version,
+            engine=self._engine,
+            duration_ms=draft.milliseconds,
+            # In such a session a text may be in double quotes, and is redacted, too.
+            detail=_session_detail(session),
         )
 
     def record_session(

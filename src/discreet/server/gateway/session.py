@@ -21,7 +21,7 @@ from discreet.server.gateway.execution import (
 )
 from discreet.server.gateway.incoming_copy import SessionCopy
 from discreet.server.gateway.large_statements import LARGE, bounds_for
-from discreet.server.gateway.plans import InnerPlan, PrivatePlan
+from discreet.server.gateway.plans import InnerPlan, PrivatePlan, RowsPlan
 from discreet.server.gateway.preparation import (
     prepare_statement,
     renew_statement,
@@ -67,6 +67,7 @@ class GatewaySession:
             depth=limits.statement_depth,
             values=limits.statement_values,
         )
+        self._is_deferring = False
         self._parse_seconds = 0.0  # spent on parsing the statement, or waiting for it
         try:
             self._apply_startup(parameters)
@@ -187,7 +188,7 @@ class GatewaySession:
                 state.require_runnable(prepared.statement)
                 state.keys.refresh()
                 outcome = self._run(prepared, values, draft)
-                self._audit.record(state, text, draft, "allowed", values=values)
+                self._record_outcome(prepared, values, draft)
                 draft.is_recorded = False  # if the commit fails, that is recorded, too
                 if owns and not state.transaction.is_idle:
                     state.transaction.finish_block(failed=False)
@@ -202,6 +203,15 @@ class GatewaySession:
             if state.transaction.is_idle:
                 state.end_transaction()
             raise
+
+    def _record_outcome(
+        self, prepared: PreparedStatement, values: Sequence[object], draft: AuditDraft
+    ) -> None:
+        state, text = self.state, prepared.statement.text
+        if self._is_deferring and _has_only_read(state, prepared, draft):
+            self._audit.record_read(state, text, draft, values=values)
+        else:
+            self._audit.record(state, text, draft, "allowed", values=values)
 
     def _run(
         self, prepared: PreparedStatement, values: Sequence[object], draft: AuditDraft
@@ -258,6 +268,15 @@ class GatewaySession:
         if self.state.transaction.is_idle:
             self.state.end_transaction()
 
+    def defer_records(self) -> None:
+        """Let records of rows that were read become durable together, until `settle` is called."""
+        self._is_deferring = True
+
+    def settle(self) -> None:
+        """Wait until all records are durable; before that, nothing may be sent."""
+        self._is_deferring = False
+        self._audit.settle(self.state)
+
     def cancel(self) -> None:
         """Cancel the running statement, from another thread."""
         self.state.interrupt.cancel()
@@ -279,3 +298,11 @@ def _observed_kind(prepared: PreparedStatement) -> str:
     while isinstance(plan, InnerPlan):
         plan = plan.prepared.plan
     return QUESTION if isinstance(plan, PrivatePlan) else statement_kind(type(prepared.statement))
+
+
+def _has_only_read(state: SessionState, prepared: PreparedStatement, draft: AuditDraft) -> bool:
+    """Whether a statement changed nothing, so that its record may become durable after its end."""
+    is_read = isinstance(prepared.plan, RowsPlan) and draft.kind == "statement"
+    return (
+        is_read and not draft.writes and draft.price is None and not state.transaction.has_written
+    )

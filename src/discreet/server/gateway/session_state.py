@@ -12,6 +12,7 @@ from discreet.guard.access.authority import Authority, Name, Subject
 from discreet.guard.access.reach import can_set
 from discreet.guard.control.versions import VersionChange
 from discreet.guard.identity.authenticator import ClientInfo
+from discreet.guard.journal.writer import PendingEntry
 from discreet.guard.rewrite.permitted import TouchedRelation
 from discreet.guard.statements import statement as kinds
 from discreet.guard.statements.statement import Statement
@@ -125,6 +126,9 @@ class SessionState:
         self.numbers: dict[str, int] = {}  # the last ones that this session took of sequences
         self.last_sequence: Name | None = None
         self.incoming: CopiedRows | None = None  # of the COPY that is being run
+        self.unsettled: list[
+            PendingEntry
+        ] = []  # entries of the journal that may not be durable yet
         self._subject: Subject | None = None
         self._reported: tuple[tuple[object, ...], Mapping[str, str]] = ((), {})
 

@@ -86,6 +86,11 @@ class SessionTransaction:
         """Whether there are uncommitted changes of rights."""
         return self._pending is not None
 
+    @property
+    def has_written(self) -> bool:
+        """Whether rows or rights were changed that are not committed."""
+        return self._has_written or self._pending is not None
+
     def require_usable(self) -> None:
         """Refuse everything but the end of a failed transaction."""
         if self._has_failed:

@@ -145,6 +145,7 @@ class Exchange:
             self.is_busy = True
             try:
                 part, is_last = take_part(answer)
+                self._conversation.settle()
             finally:
                 self.is_busy = False
             self._may_go_on.clear()

@@ -93,8 +93,11 @@ class MessageHandler:
                 yield messages.parameter_status(name, value)
 
     def answer(self, frames: Sequence[Frame]) -> Iterator[bytes]:
-        """Return the responses to the messages, in parts."""
+        """Return the responses to the messages, in parts; `settle` is called before one is sent."""
+        are_many = sum(frame.kind in (b"E", b"Q") for frame in frames) > 1
         for place, frame in enumerate(frames):
+            if are_many:
+                self.session.defer_records()
             if frame.kind == b"X":
                 self.has_ended = True
                 return
@@ -107,6 +110,10 @@ class MessageHandler:
                 is_extended = self._copy is not None and self._copy_portal is not None
                 self._end_copy()
                 yield self._fail_block(error, b"E" if is_extended else frame.kind)
+
+    def settle(self) -> None:
+        """Wait until what was answered is on record."""
+        self.session.settle()
 
     def _handle_message(self, kind: bytes, body: Body, is_alone: bool) -> Iterator[bytes]:
         if self._copy is not None:

@@ -18,7 +18,7 @@ LARGE_KINDS = b"QPBdp"
 SMALL_KINDS = b"DECHSXFcf"
 READ_AHEAD = 64 * 1024
 LINGER = 5.0  # seconds that a client has to read a last message
-BATCH = 256  # messages per call of a worker
+BATCH = 1024  # messages that are answered together
 # A vanished peer is detected after two minutes.
 _KEEPALIVE = {"TCP_KEEPIDLE": 60, "TCP_KEEPINTVL": 10, "TCP_KEEPCNT": 6}
 
