@@ -75,8 +75,10 @@ def _take_pictures(folder: Path, hospital: Path, address: str) -> None:
         browser.close()
 
 
-def _take_custodian(page: Any, _: str, folder: Path) -> None:
+def _take_custodian(page: Any, address: str, folder: Path) -> None:
     _take_picture(page, folder / "home.png")
+    page.goto(f"{address}/journal")
+    _take_picture(page, folder / "journal.png", whole=False)
 
 
 def _take_analyst(page: Any, address: str, folder: Path) -> None:
@@ -89,9 +91,9 @@ def _take_analyst(page: Any, address: str, folder: Path) -> None:
     _take_picture(page, folder / "ask-answer.png")
 
 
-def _take_picture(page: Any, place: Path) -> None:
+def _take_picture(page: Any, place: Path, *, whole: bool = True) -> None:
     page.wait_for_load_state("networkidle")
-    page.screenshot(path=place, full_page=True)
+    page.screenshot(path=place, full_page=whole)
 
 
 PICTURES = {"custodian": _take_custodian, "analyst": _take_analyst}

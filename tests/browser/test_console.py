@@ -22,7 +22,11 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.xdist_group("browser")  # one browser is enough
 # Each user with the pages they have.
 ADMIN = ClientInfo("admin", "127.0.0.1", is_local=True)
-PAGES = {"admin": ("/",), "analyst": ("/", "/ask"), "clerk": ("/", "/ask?table=patients")}
+PAGES = {
+    "admin": ("/", "/journal"),
+    "analyst": ("/", "/ask"),
+    "clerk": ("/", "/ask?table=patients"),
+}
 EVERY_PAGE = [(user, page) for user, pages in PAGES.items() for page in pages]
 
 
@@ -213,3 +217,17 @@ def test_markup_in_names_and_cells_is_only_text(tabs: dict[str, ConsoleTab]):
     assert MARKUP in tab.page.get_by_role("table", name="Answer").inner_text()
     assert tab.page.locator("main img").count() == 0
     assert tab.complaints == []
+
+
+def test_the_custodian_filters_and_verifies_the_journal(tabs: dict[str, ConsoleTab]):
+    tab = tabs["admin"]
+    tab.page.set_viewport_size({"width": 1280, "height": 900})
+    tab.open("/journal")
+    tab.page.get_by_label("User").fill("clerk")
+    tab.page.get_by_label("Kind").select_option("login")
+    tab.page.get_by_role("button", name="Filter").click()
+    assert "are refusals" in tab.verdict() or "is a refusal" in tab.verdict()
+    assert "password: right" in tab.page.get_by_role("table").inner_text()
+    tab.page.get_by_role("button", name="Verify all entries").click()
+    assert "The journal is whole" in tab.verdict()
+    assert tab.find_violations(scheme="dark") == []

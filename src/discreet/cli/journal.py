@@ -98,6 +98,7 @@ wanted_options = combine_options(
     click.option("--user", metavar="NAME", help="Only of this user."),
     click.option("--kind", metavar="WORD", help="Only of this kind, such as login or grant."),
     click.option("--decision", metavar="WORD", help="Only allowed, denied or failed."),
+    click.option("--table", metavar="NAME", help="Only what reads or writes this table."),
 )
 
 

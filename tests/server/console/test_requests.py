@@ -11,8 +11,8 @@ from tests.server.console.conftest import MARKUP, token_of
 if TYPE_CHECKING:
     from tests.server.console.conftest import Console
 
-PAGES = ("/", "/ask")
-ACTIONS = ("/sign-out", "/ask/price")
+PAGES = ("/", "/ask", "/journal")
+ACTIONS = ("/sign-out", "/ask/price", "/journal/verify", "/journal/export", "/journal/proof")
 
 
 @pytest.mark.parametrize("page", PAGES)

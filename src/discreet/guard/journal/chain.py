@@ -158,6 +158,18 @@ def read_entries(
         yield row[0], row[1], row[2]
 
 
+def read_backwards(
+    connection: Connection, before: int | None = None
+) -> Iterator[tuple[int, str, str]]:
+    """Return number, text and hash of the entries before `before`, or of all, the newest first."""
+    found = select(entry.c.sequence, entry.c.body, entry.c.hash)
+    if before is not None:
+        found = found.where(entry.c.sequence < before)
+    newest_first = found.order_by(entry.c.sequence.desc())
+    for row in connection.execution_options(yield_per=500).execute(newest_first):
+        yield row[0], row[1], row[2]
+
+
 def written_peaks(frontier: Frontier) -> str:
     """Return the peaks in hex."""
     return b"".join(frontier.peaks).hex()

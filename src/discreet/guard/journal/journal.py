@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from discreet.guard.journal.checkpoints import Checkpoint
     from discreet.guard.journal.event import Event
-    from discreet.guard.journal.search import EntryFilter, JournalEntry
+    from discreet.guard.journal.search import EntryFilter, JournalEntry, LatestEntries
 
 _COUNT = select(func.count()).select_from(entry)
 
@@ -155,6 +155,22 @@ class Journal(AuthenticatedStore):
 
         with self._store.reading() as connection:
             yield from find_entries(connection, wanted or EntryFilter())
+
+    def latest(
+        self,
+        wanted: EntryFilter | None = None,
+        *,
+        most: int = 100,
+        before: int | None = None,
+        scanned: int = 100_000,
+    ) -> LatestEntries:
+        """Return the newest matching entries before a number; at most `scanned` entries are read."""
+        from discreet.guard.journal.search import EntryFilter, find_latest
+
+        with self._store.reading() as connection:
+            return find_latest(
+                connection, wanted or EntryFilter(), most=most, before=before, scanned=scanned
+            )
 
     def newest_heads(self) -> Mapping[str, str]:
         """Return the heads of control store and ledger in the newest entry that has them."""

@@ -10,6 +10,12 @@ from starlette.routing import Route
 
 from discreet.server.console.ask import show_ask, show_price, take_question
 from discreet.server.console.home import show_home
+from discreet.server.console.journal import (
+    send_entries,
+    send_proof,
+    show_journal,
+    show_verification,
+)
 from discreet.server.console.pages import PLACE, serve_file
 from discreet.server.console.requests import error_page, guard_endpoint
 from discreet.server.console.sessions import ConsoleSessions
@@ -26,6 +32,10 @@ def mount_console(app: Starlette) -> None:
             Route("/ask", guard_endpoint(show_ask), methods=["GET"]),
             Route("/ask", guard_endpoint(take_question), methods=["POST"]),
             Route("/ask/price", guard_endpoint(show_price), methods=["POST"]),
+            Route("/journal", guard_endpoint(show_journal), methods=["GET"]),
+            Route("/journal/verify", guard_endpoint(show_verification), methods=["POST"]),
+            Route("/journal/export", guard_endpoint(send_entries), methods=["POST"]),
+            Route("/journal/proof", guard_endpoint(send_proof), methods=["POST"]),
             Route("/static/{name}", _send_file, methods=["GET"]),
         ],
         exception_handlers={HTTPException: _show_http_error},
