@@ -58,6 +58,7 @@ RECIPES = {
     "linkage-time": "bench.attack_linkage:measure_linkage",
     "synthetic-time": "bench.attack_synthetic:measure_synthetic",
     "synthesize": "bench.synthesize:measure_tables",
+    "synthesize-part": "bench.synthesize:measure_part",
     "synthesize-credit": "bench.synthesize_credit:measure_credit",
     "synthesize-counts": "bench.synthesize_counts:measure_counts",
     "sample-and-aggregate": "bench.sample_and_aggregate:measure_convergence",
