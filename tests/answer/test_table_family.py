@@ -161,3 +161,79 @@ def test_tables_that_are_no_family_are_refused_before_a_row_is_read(old, new):
         with pytest.raises(QuestionRefused):
             find_family(curator.catalog, "patients", ["visits"])
         assert curator.engine.queries == []
+
+
+LEVELS = POLICY.replace(
+    "      patient:", "      visit: {role: identifier, kind: integer}\n      patient:"
+)
+LEVELS += """  drugs:
+    unit: visit
+    limits: {rows-per-unit: 2}
+    columns:
+      visit: {role: identifier, kind: integer, references: visits.visit}
+      drug: {role: sensitive, kind: integer}
+"""
+
+
+def hold_levels(engine: Any, visits: Any, drugs: Any, policy: str = LEVELS) -> list[CodedCounter]:
+    """Return counters of visits, by sex, ward and number of drugs, and of drugs, by sex, ward and drug."""
+
+    def to_table(rows: Sequence[Sequence[int]], names: Sequence[str]) -> Any:
+        return pa.table(
+            {name: pa.array([row[i] for row in rows], pa.int64()) for i, name in enumerate(names)}
+        )
+
+    tables = {
+        "patients": to_table(PEOPLE, ["id", "sex"]),
+        "visits": to_table(visits, ["visit", "patient", "ward"]),
+        "drugs": to_table(drugs, ["visit", "drug"]),
+    }
+    curator = hold(tables, policy, engine=engine)
+    family = find_family(curator.catalog, "patients", ["visits", "drugs"])
+    second, third = family.children
+    sex, ward, drug = (
+        (build.column(name, of=table), plain, 2)
+        for name, table in (("sex", "patients"), ("ward", "visits"), ("drug", "drugs"))
+    )
+    number = family.children_code(third)
+    return [
+        CodedCounter(family.child_rows(second), [sex, ward, number], curator.engine),
+        CodedCounter(family.child_rows(third), [sex, ward, drug], curator.engine),
+    ]
+
+
+def test_a_third_level_is_counted_up_to_the_product_of_the_limits(engine):
+    visits = [(10 + place, *visit) for place, visit in enumerate(VISITS)]
+    # One drug of the second person's first visit, 12 of the third person's visits, and one of no visit.
+    drugs = [(10, 1), *((12 + place % 6, 0) for place in range(12)), (99, 1)]
+    counters = hold_levels(engine, visits, drugs)
+    numbers, pairs = (counter.count([(1, 2)], None)[0] for counter in counters)
+    part = 3 * ONE // 6
+    # Wards by numbers of drugs: the third person's visits have two each.
+    assert numbers.tolist() == [[0, ONE, 3 * part], [ONE, 0, 3 * part]]
+    part = 6 * ONE // 12
+    assert pairs.tolist() == [[6 * part, ONE], [6 * part, 0]]
+    for counter in counters:
+        counter.close()
+
+
+@pytest.mark.parametrize("most", [1, 3])
+def test_all_drugs_of_one_visit_change_each_table_by_no_more_than_the_noise_covers(engine, most):
+    """They push out others of the same person: the limit of the person alone would not cover that."""
+    policy = LEVELS.replace("{rows-per-unit: 3}", f"{{rows-per-unit: {most}}}")
+    visits = [(place, 1, 0) for place in range(most)]
+    drugs = [(0, 0)] * (2 * most)
+    before, after = (
+        hold_levels(engine, visits, some, policy)
+        for some in (drugs, [*drugs, *[(most - 1, 1)] * 400])
+    )
+    changes = [
+        int(np.abs(new.count([(1, 2)], None)[0] - old.count([(1, 2)], None)[0]).sum())
+        for old, new in zip(before, after, strict=True)
+    ]
+    limits = [old.sensitivity for old in before]
+    assert limits == [max(most, 2) * ONE, 4 * most * ONE]
+    assert all(change <= limit for change, limit in zip(changes, limits, strict=True))
+    assert changes[1] > 2 * most * ONE
+    for counter in (*before, *after):
+        counter.close()

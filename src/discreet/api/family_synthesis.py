@@ -91,11 +91,20 @@ def _make_request(
         for held, one in zip(tables, planned, strict=True)
         for column, need in one.searched
     ]
+    for held, one, owner in zip(family.children, planned[1:], family.owners, strict=True):
+        if owner and one.searched:
+            # A search bounds the rows of a table's own unit, which is no person here.
+            listed = join_names([f"{held.name}.{column}" for column, _ in one.searched])
+            raise WrongUsage(
+                f"The domain of {listed} cannot be found privately: the rows of '{held.name}' belong to people only by "
+                f"those of another table. Declare `values` or `bounds`, or leave it out."
+            )
     target = None if given["target"] is None else _find_target(tables, given["target"])
+    domains = link_keys(family, [one.domain for one in planned])
     return FamilyRequest(
         family.parent.name,
         SynthesisRequest(
-            planned[0].domain,
+            domains[0],
             method,
             to_fraction(given["epsilon"]),
             to_fraction(delta),
@@ -104,12 +113,37 @@ def _make_request(
             search_facts=tuple(fact for one in planned for fact in one.facts),
         ),
         tuple(
-            FamilyChild(held.name, one.domain, family.most_children(held))
-            for held, one in zip(family.children, planned[1:], strict=True)
+            FamilyChild(held.name, domain, family.most_children(held), owner)
+            for held, domain, owner in zip(family.children, domains[1:], family.owners, strict=True)
         ),
         tuple(one.searched for one in planned),
         target,
     )
+
+
+def link_keys(family: TableFamily, domains: Sequence[TableDomain]) -> list[TableDomain]:
+    """Return the domains with the keys numbered by their rows that rows of other child tables refer to.
+
+    Raises:
+        WrongUsage: Such a key is left out, or is no identifier.
+    """
+    linked = list(domains)
+    for child, owner in zip(family.children, family.owners, strict=True):
+        if not owner:
+            continue
+        held, key = family.children[owner - 1], family.key_of_owner(child)
+        domain = linked[owner]
+        if key not in [one.name for one in domain.surrogates]:
+            raise WrongUsage(
+                f"'{key}' of '{held.name}' is left out or is no identifier, and rows of '{child.name}' refer to it. "
+                "List it with `role: identifier`, and do not leave it out."
+            )
+        surrogates = tuple(
+            replace(one, form="key", references=(held.name, key)) if one.name == key else one
+            for one in domain.surrogates
+        )
+        linked[owner] = replace(domain, surrogates=surrogates)
+    return linked
 
 
 def _find_target(tables: Sequence[CatalogTable], name: str) -> tuple[str, str]:
@@ -195,11 +229,17 @@ class FamilySynthesis:
             for held, domain in zip(self.tables, self.request.domains, strict=True)
         ]
         numbers = [self.family.children_code(held) for held in self.family.children]
-        return [[*own[0], *numbers], *([*own[0], *codes] for codes in own[1:])]
+        tree = self.request.tree
+        return [tree.join_columns(place, own, numbers) for place in range(len(own))]
 
     def limits(self) -> list[int]:
         """Return how many rows of a unit count in each table."""
         return [counting_limit(rows).rows for rows in self.counted_rows()]
+
+    def sensitivities(self) -> list[int]:
+        """Return how many rows one unit changes at most in each table."""
+        found = [counting_limit(rows) for rows in self.counted_rows()]
+        return [one.rows * one.change for one in found]
 
     def explain(self) -> TablesExplanation:
         """Return the price of all tables and expected errors; no row is read."""
@@ -208,7 +248,7 @@ class FamilySynthesis:
         )
         request, limits = self.request.parent, self.limits()
         unit = self.policies[0].unit_words
-        errors = self.request.expected_errors(limits)
+        errors = self.request.expected_errors(self.sensitivities())
         price = format_amounts(float(request.epsilon), float(request.delta))
         return TablesExplanation(
             source=self.family.parent.table.label,
@@ -280,7 +320,8 @@ class FamilySynthesis:
 
     def with_domains(self, domains: Sequence[TableDomain]) -> FamilySynthesis:
         """Return the same with the domains of all tables, after they were found."""
-        return replace(self, request=self.request.with_domains(domains))
+        linked = link_keys(self.family, domains)
+        return replace(self, request=self.request.with_domains(linked))
 
     def save_model(self, model: FamilyModel, seed: int) -> SavedTables:
         """Return a model with all that its rows need."""
@@ -321,8 +362,9 @@ class FamilySynthesis:
         ):
             kept = tuple(one.name for one in domain.columns) if gate.earlier else ()
             query = _attacked_query(rows, codes, held.name, kept)
-            most = counting_limit(rows).rows
-            found.append(FamilySource(held.table, query, kept, most, gate))
+            limit = counting_limit(rows)
+            sensitivity = limit.rows * limit.change
+            found.append(FamilySource(held.table, query, kept, limit.rows, sensitivity, gate))
         return found
 
 

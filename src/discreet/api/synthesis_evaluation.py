@@ -114,7 +114,7 @@ def evaluate_tables(
 ) -> tuple[Evaluation, MechanismResult]:
     """Return how well a model of synthetic rows of one of several tables predicts in the source, as `evaluate_model`.
 
-    A column of a child table is predicted by its other columns and those of its parent.
+    A column of a child table is predicted by its other columns and those of the tables above it.
     """
     asked, target = opened.request.fitted_target(), opened.target_words
     if asked is None or target is None:
@@ -122,12 +122,10 @@ def evaluate_tables(
     domains = [one.domain for one in saved.tables]
     parents = max(1, min(MOST_ROWS, round(saved.model.parent.columns.total)))
     rows, _ = saved.draw(parents, np.random.default_rng([saved.seed, _STREAM]))
-    codes, columns = rows.parents, domains[0].columns
-    if asked.table:
-        child = rows.children[asked.table - 1]
-        codes = np.column_stack([codes[child.parents], child.rows])
-        columns = (*columns, *domains[asked.table].columns)
-    model = train_scores(codes, columns, asked.fitted(len(domains[0].columns)))
+    above = saved.model.tree.list_ancestors(asked.table)
+    columns = [column for place in (*above, asked.table) for column in domains[place].columns]
+    target_place = saved.model.count_above(asked.table) + asked.column
+    model = train_scores(rows.join_ancestors(asked.table), columns, target_place)
     fitted = opened.column_codes()
     # Numbers of children predict nothing: they are no columns of the table.
     others = [np.zeros(size, np.int64) for _, _, size in fitted[asked.table][len(columns) :]]

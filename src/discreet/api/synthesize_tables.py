@@ -325,7 +325,7 @@ class _FamilyPublication:
         self, saved: SavedTables, drawn: Sequence[ArrowTable], passed: Sequence[GateResult]
     ) -> list[FamilyTable]:
         opened, request = self.opened, self.opened.request
-        models = (saved.model.parent, *saved.model.children)
+        models = saved.model.models
         limits = opened.limits()
         return [
             FamilyTable(
@@ -335,7 +335,8 @@ class _FamilyPublication:
                 table=name,
                 rows_per_unit=limits[place],
                 columns=describe_synthesis(
-                    request.domains[place], _own_errors(models[place], saved.model.given, place)
+                    request.domains[place],
+                    _own_errors(models[place], saved.model.count_above(place)),
                 ),
                 marginals=_name_marginals(models[place], self._fitted_names(place)),
                 findings=passed[place].findings,
@@ -347,10 +348,12 @@ class _FamilyPublication:
 
     def _fitted_names(self, place: int) -> list[str]:
         request = self.opened.request
-        own = [one.name for one in request.domains[place].columns]
-        if not place:
-            return [*own, *(f"number of {one.name}" for one in request.children)]
-        return [*(f"{request.name}.{one.name}" for one in request.parent.domain.columns), *own]
+        names = [
+            [one.name if of == place else f"{name}.{one.name}" for one in domain.columns]
+            for of, (name, domain) in enumerate(zip(request.names, request.domains, strict=True))
+        ]
+        numbers = [f"number of {one.name}" for one in request.children]
+        return request.tree.join_columns(place, names, numbers)
 
     def _describe_release(
         self, saved: SavedTables, tables: Sequence[FamilyTable], passed: Sequence[GateResult]
@@ -383,23 +386,22 @@ class _FamilyPublication:
 
 def _caution_of_gaps(saved: SavedTables, rows: FamilyRows) -> list[str]:
     """Return cautions about missing values that noise may have put into the tables."""
-    models = (saved.model.parent, *saved.model.children)
     codes = (rows.parents, *(one.rows for one in rows.children))
     return [
         f"'{table.name}': {caution}"
         for place, (table, fitted, drawn) in enumerate(
-            zip(saved.tables, models, codes, strict=True)
+            zip(saved.tables, saved.model.models, codes, strict=True)
         )
         for caution in caution_of_gaps(
-            table.domain.columns, fitted, drawn, first=saved.model.given if place else 0
+            table.domain.columns, fitted, drawn, first=saved.model.count_above(place)
         )
     ]
 
 
-def _own_errors(fitted: SyntheticModel, given: int, place: int) -> dict[int, float]:
+def _own_errors(fitted: SyntheticModel, above: int) -> dict[int, float]:
     """Return the standard errors of a table's own columns, by their place in it."""
-    errors = dict(zip(fitted.rules.places, fitted.columns.scales, strict=True))
-    return {one - given: error for one, error in errors.items()} if place else errors
+    errors = zip(fitted.rules.places, fitted.columns.scales, strict=True)
+    return {one - above: error for one, error in errors}
 
 
 def _name_marginals(fitted: SyntheticModel, names: Sequence[str]) -> tuple[MeasuredMarginal, ...]:

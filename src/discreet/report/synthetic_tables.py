@@ -92,9 +92,8 @@ def _summarize_table(found: SyntheticTables, place: int) -> TableSection:
 
 def _chart_table(found: SyntheticTables, table: FamilyTable, place: int) -> tuple[ColumnChart, ...]:
     """Return a chart for each of the table's own columns that was measured, and of its numbers of children."""
-    models = (found.model.model.parent, *found.model.model.children)
-    fitted, domain = models[place], found.model.tables[place].domain
-    first = found.model.model.given if place else 0
+    model, domain = found.model.model, found.model.tables[place].domain
+    fitted, first = model.models[place], model.count_above(place)
     own = range(first, first + len(domain.columns))
     measured = [
         (domain.columns[one - first], counts)
@@ -103,21 +102,23 @@ def _chart_table(found: SyntheticTables, table: FamilyTable, place: int) -> tupl
     ]
     factor = table.rows / max(1.0, fitted.columns.total)
     charts = chart_columns(measured, table.to_arrow(), factor)
-    return charts if place else (*charts, *_chart_children(found, factor))
+    return (*charts, *_chart_children(found, place, factor))
 
 
-def _chart_children(found: SyntheticTables, factor: float) -> list[ColumnChart]:
-    """Return a chart for each child table: how many rows of the parent table have so many rows in it."""
-    model, parent = found.model.model, found.tables[0]
-    counts = dict(zip(model.parent.rules.places, model.parent.columns.counts, strict=True))
+def _chart_children(found: SyntheticTables, place: int, factor: float) -> list[ColumnChart]:
+    """Return a chart for each child table of a table: how many of its rows have so many rows there."""
+    model, parent = found.model.model, found.tables[place]
+    fitted, first = model.models[place], model.count_above(place) + model.count_own(place)
+    counts = dict(zip(fitted.rules.places, fitted.columns.counts, strict=True))
     charts: list[ColumnChart] = []
-    for place, child in enumerate(found.model.tables[1:]):
+    for number, child_place in enumerate(model.tree.list_children(place)):
+        child = found.model.tables[child_place]
         (key,) = (one.name for one in child.domain.surrogates if one.is_unit)
-        keys = found.tables[place + 1].to_arrow()[key].combine_chunks()
+        keys = found.tables[child_place].to_arrow()[key].combine_chunks()
         numbers = keys.value_counts().field("counts").to_numpy()
         drawn = np.bincount(numbers, minlength=child.most + 1)
         drawn[0] = parent.rows - len(numbers)
-        noisy = counts[model.given + place]
+        noisy = counts[first + number]
         charts.append(chart_numbers(f"number of {child.name}", drawn, noisy * factor))
     return charts
 

@@ -32,7 +32,7 @@ class ModeledTable:
 
     name: str
     domain: TableDomain
-    most: int
+    most: int  # of a child table, how many rows of one parent
 
 
 @dataclass(frozen=True)
@@ -127,16 +127,18 @@ def _read_table(content: Mapping[str, Any]) -> ModeledTable:
 def _require_match(tables: Sequence[ModeledTable], model: FamilyModel) -> None:
     """Raise `ValueError` unless the model is one of these tables."""
     first, *others = tables
-    given = tuple(one.size for one in first.domain.columns)
-    expected = [(*given, *(one.most + 1 for one in others))]
-    expected += [(*given, *(one.size for one in child.domain.columns)) for child in others]
-    fitted = [model.parent.rules.sizes, *(one.rules.sizes for one in model.children)]
-    numbers = set(range(len(given), len(expected[0])))
+    own = [[column.size for column in one.domain.columns] for one in tables]
     if (
         not others
         or len({one.name for one in tables}) < len(tables)
-        or model.given != len(given)
-        or fitted != expected
-        or not numbers <= set(model.parent.rules.places)
+        or len(model.owners) != len(others)
+        or model.given != len(first.domain.columns)
     ):
         raise ValueError("model")
+    numbers = [one.most + 1 for one in others]
+    for place, fitted in enumerate(model.models):
+        expected = model.tree.join_columns(place, own, numbers)
+        children = len(model.tree.list_children(place))
+        counted = set(range(len(expected) - children, len(expected)))
+        if list(fitted.rules.sizes) != expected or not counted <= set(fitted.rules.places):
+            raise ValueError("model")

@@ -52,6 +52,7 @@ class FamilySource:
             The codes are those of the fit: of a parent with its numbers of children, of a child with its parent.
         kept: The table's own columns, if there are earlier releases to compare with.
         rows_per_unit: How many rows of a unit count.
+        sensitivity: How many rows the noise of the fit covers.
         gate: What is tolerated.
     """
 
@@ -59,6 +60,7 @@ class FamilySource:
     query: exp.Select
     kept: tuple[str, ...]
     rows_per_unit: int
+    sensitivity: int
     gate: Gate
 
 
@@ -134,7 +136,7 @@ def _fit_twin(
     for source, one, of, sizes in zip(sources, read, units, request.fitted_sizes, strict=True):
         inside = is_inside[of]
         kept = limit_rows(of[inside], source.rows_per_unit, chance)
-        counters.append(RowCounter(one.rows[inside][kept], sizes, sensitivity=source.rows_per_unit))
+        counters.append(RowCounter(one.rows[inside][kept], sizes, sensitivity=source.sensitivity))
     return request.fit(counters, seed=int(chance.integers(2**62)))
 
 
@@ -176,33 +178,37 @@ def _number_columns(request: FamilyRequest) -> list[CodedColumn]:
 
 def attacked_domains(request: FamilyRequest) -> list[TableDomain]:
     """Return the columns that each table is attacked with."""
-    own = request.parent.domain.columns
-    of_parent = [replace(one, name=f"{request.name}.{one.name}") for one in own]
-    attacked = [[*own, *_number_columns(request)]]
-    attacked += [[*of_parent, *child.domain.columns] for child in request.children]
-    return [
-        TableDomain(tuple(columns), (), tuple(one.name for one in columns)) for columns in attacked
+    own = [one.columns for one in request.domains]
+    named = [
+        [replace(one, name=f"{name}.{one.name}") for one in columns]
+        for name, columns in zip(request.names, own, strict=True)
     ]
+    found: list[TableDomain] = []
+    for place in range(len(own)):
+        columns = [*named[:place], own[place], *named[place + 1 :]]
+        attacked = request.tree.join_columns(place, columns, _number_columns(request))
+        found.append(TableDomain(tuple(attacked), (), tuple(one.name for one in attacked)))
+    return found
 
 
 def _to_columns(request: FamilyRequest, place: int, rows: Codes) -> Codes:
     """Return rows as codes of the attacked columns: numbers of children may have coarser ones."""
-    if place:
+    children = request.tree.list_children(place)
+    if not children:
         return rows
-    given = len(request.parent.sizes)
+    columns, first = _number_columns(request), rows.shape[1] - len(children)
     coded = [
-        column.encode(pa.array(rows[:, given + number].astype(np.int64)))
-        for number, column in enumerate(_number_columns(request))
+        columns[child - 1].encode(pa.array(rows[:, first + number].astype(np.int64)))
+        for number, child in enumerate(children)
     ]
-    return np.column_stack([rows[:, :given], *coded]).astype(np.int32)
+    return np.column_stack([rows[:, :first], *coded]).astype(np.int32)
 
 
 def _attacked_codes(request: FamilyRequest, rows: FamilyRows) -> list[Codes]:
     """Return synthetic rows as codes of the attacked columns, for each table."""
-    parents = rows.parents
-    numbers = [np.bincount(one.parents, minlength=len(parents)) for one in rows.children]
-    counted = np.column_stack([parents, *numbers]).astype(np.int32)
-    children = [
-        np.column_stack([parents[one.parents], one.rows]).astype(np.int32) for one in rows.children
-    ]
-    return [_to_columns(request, 0, counted), *children]
+    found: list[Codes] = []
+    for place in range(len(request.names)):
+        numbers = [rows.count_children(child) for child in request.tree.list_children(place)]
+        joined = np.column_stack([rows.join_ancestors(place), *numbers]).astype(np.int32)
+        found.append(_to_columns(request, place, joined))
+    return found

@@ -18,6 +18,7 @@ from discreet.release.synthesize.domain import TableDomain
 from discreet.release.synthesize.family import (
     FamilyModel,
     FamilyTarget,
+    FamilyTree,
     TableShape,
     divide_family_budget,
     fit_family,
@@ -28,11 +29,15 @@ from discreet.release.synthesize.resolutions import ColumnShape
 
 @dataclass(frozen=True)
 class FamilyChild:
-    """A child table: its name, its public domain, and how many rows of one parent count at most."""
+    """A child table: its name, its public domain, and how many rows of one parent count at most.
+
+    `owner` is the place of the table that its rows belong to, the parent's being 0.
+    """
 
     name: str
     domain: TableDomain
     most: int
+    owner: int = 0
 
 
 @dataclass(frozen=True)
@@ -68,7 +73,9 @@ class FamilyRequest:
                 )
             for one in domain.surrogates:
                 is_key = one.is_unit and name != self.name
-                if one.references is not None and one.references[0] in names and not is_key:
+                if one.references is None or is_key or one.references == (name, one.name):
+                    continue
+                if one.references[0] in names:
                     raise WrongUsage(
                         f"'{one.name}' of '{name}' refers to '{one.references[0]}', and only the unit of a "
                         "child table can refer to a table that is synthesized with it. Leave the column "
@@ -102,6 +109,11 @@ class FamilyRequest:
             raise WrongUsage(f"The unit of '{name}' is true or false, and cannot be a key.")
 
     @property
+    def tree(self) -> FamilyTree:
+        """Whose rows those of each child table are."""
+        return FamilyTree(tuple(one.owner for one in self.children))
+
+    @property
     def names(self) -> tuple[str, ...]:
         """The names of all tables, the parent's first."""
         return (self.name, *(one.name for one in self.children))
@@ -125,7 +137,10 @@ class FamilyRequest:
         content = {
             "synthesize_tables": 2,
             "parent": [self.name, json.loads(self.parent.key())],
-            "children": [[one.name, one.domain.to_content(), one.most] for one in self.children],
+            "children": [
+                [one.name, one.domain.to_content(), one.most, *([one.owner] if one.owner else [])]
+                for one in self.children
+            ],
             "target": self.target,
         }
         return json.dumps(content, sort_keys=True, ensure_ascii=True, separators=(",", ":"))
@@ -134,31 +149,26 @@ class FamilyRequest:
     def fitted_sizes(self) -> list[list[int]]:
         """How many codes the columns have that each table is fitted with.
 
-        A parent is fitted with its numbers of children, a child with the columns of its parent.
+        A parent is fitted with its numbers of children, a child with the columns of the tables above it.
         """
-        given = self.parent.sizes
-        return [
-            [*given, *(one.most + 1 for one in self.children)],
-            *([*given, *(column.size for column in one.domain.columns)] for one in self.children),
-        ]
+        own = [[column.size for column in one.columns] for one in self.domains]
+        numbers = [one.most + 1 for one in self.children]
+        return [self.tree.join_columns(place, own, numbers) for place in range(len(own))]
 
-    def expected_errors(self, limits: Sequence[int]) -> list[list[float]]:
+    def expected_errors(self, sensitivities: Sequence[int]) -> list[list[float]]:
         """Return the standard error of a count of one value, for each own column of each table.
 
-        No data are read. `limits` are how many rows of a unit count in each table.
+        No data are read. `sensitivities` are how many rows one unit changes at most in each table.
         """
         found: list[list[float]] = []
         shares = divide_family_budget(self.parent.counts_amount, len(self.children))
-        own = [len(one.columns) for one in self.domains]
-        given = column_shapes(self.parent.domain)
+        own = [column_shapes(one) for one in self.domains]
         numbers = [ColumnShape(one.most + 1, is_ordered=True) for one in self.children]
-        fitted = [
-            (*given, *numbers),
-            *((*given, *column_shapes(one.domain)) for one in self.children),
-        ]
-        for place, (shapes, most, share) in enumerate(zip(fitted, limits, shares, strict=True)):
+        for place, (most, share) in enumerate(zip(sensitivities, shares, strict=True)):
+            shapes = self.tree.join_columns(place, own, numbers)
             errors = self.parent.column_errors(shapes, sensitivity=most, amount=share)
-            found.append(errors[-own[place] :] if place else errors[: own[place]])
+            above = sum(len(own[one]) for one in self.tree.list_ancestors(place))
+            found.append(errors[above : above + len(own[place])])
         return found
 
     def fit(
@@ -181,6 +191,7 @@ class FamilyRequest:
             settings=self.parent.settings,
             chance=np.random.default_rng(seed),
             target=self.fitted_target(),
+            owners=self.tree.owners,
         )
 
     def fitted_target(self) -> FamilyTarget | None:
