@@ -496,7 +496,7 @@ def test_what_is_no_sentence_is_a_syntax_error(text: str):
         "CREATE TRIGGER t AFTER INSERT ON u EXECUTE FUNCTION f()",
         "CREATE TRIGGER t INSTEAD OF INSERT ON u RAISE 'x'",
         "CREATE TRIGGER t AFTER TRUNCATE ON u RAISE 'x'",
-        "CREATE TEMP TABLE t (a integer)",
+        "CREATE TEMP VIEW v AS SELECT 1 AS a",
         "CREATE MATERIALIZED VIEW v AS SELECT 1",
         "CREATE TABLE t (a integer) INHERITS (u)",
         "CREATE TABLE t (LIKE u)",

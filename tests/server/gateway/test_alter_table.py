@@ -98,3 +98,32 @@ def test_a_table_with_labels_reveals_nothing_by_a_change_of_its_form(admin, conn
     assert found == [(1, None, 4, None), (1, None, None, None)]  # one key at each level
     admin.run("CREATE TABLE w (id int PRIMARY KEY, x int REFERENCES w ON DELETE CASCADE)")
     fails(admin, "SECURITY LABEL FOR mls ON TABLE w IS 'cells'", "0A000")
+
+
+def test_a_temporary_table_is_the_sessions_own_and_deceives_no_rule(admin, connect):
+    admin.run("CREATE TABLE staff (id int); CREATE TABLE t (a int); GRANT ALL ON t TO bob")
+    admin.run("INSERT INTO staff VALUES (1); GRANT SELECT ON staff TO bob")
+    admin.run(
+        "CREATE TRIGGER g AFTER INSERT ON t FOR EACH STATEMENT "
+        "WHEN (EXISTS (SELECT 1 FROM staff)) RAISE 'staff is there'"
+    )
+    admin.run("CREATE VIEW v AS SELECT id FROM staff; GRANT SELECT ON v TO bob")
+    admin.run(
+        "CREATE TABLE r (a int); ALTER TABLE r ENABLE ROW LEVEL SECURITY; GRANT ALL ON r TO bob"
+    )
+    admin.run(
+        "CREATE POLICY p ON r USING (a IN (SELECT id FROM staff)); INSERT INTO r VALUES (1), (2)"
+    )
+    bob = admin.bob
+    bob.run("CREATE TEMP TABLE staff (id int); INSERT INTO staff VALUES (2), (3)")
+    assert bob.rows("SELECT count(*) FROM staff") == [(2,)]
+    assert bob.rows("SELECT id FROM v") == [(1,)]
+    assert bob.rows("SELECT a FROM r") == [(1,)]
+    fails(bob, "INSERT INTO t VALUES (1)", "P0001")
+    admin.run("CREATE TEMP TABLE own (id int)")
+    fails(admin, "CREATE VIEW w AS SELECT id FROM own", "0A000")
+    fails(admin, "SECURITY LABEL FOR mls ON TABLE own IS 'cells'", "0A000")
+    other = connect(admin.opened, "bob")
+    assert other.rows("SELECT count(*) FROM staff") == [(1,)]
+    fails(other, "SELECT * FROM pg_temp.staff", "42P01")
+    assert ("pg_temp", "staff") not in admin.session.state.control.authority().relations

@@ -176,6 +176,21 @@ SCRIPTS = {
           ON c.oid = d.objid AND c.relkind = 'S' WHERE d.refobjsubid > 0; SELECT table_name FROM information_schema.tables WHERE table_schema = 'public';
         SELECT has_sequence_privilege('{role}', 's', 'USAGE'); GRANT USAGE ON SEQUENCE s TO {role}; SELECT has_sequence_privilege('{role}', 's', 'USAGE'), has_sequence_privilege('{role}', 's', 'UPDATE')
     """,
+    "temporary tables": """
+        CREATE TABLE t (id integer); INSERT INTO t VALUES (1); GRANT SELECT ON t TO {role}; CREATE TEMP TABLE t (id serial, x text);
+        INSERT INTO t (x) VALUES ('a'), ('b'); SELECT * FROM t ORDER BY id; SELECT * FROM public.t; SELECT x FROM pg_temp.t ORDER BY x;
+        UPDATE t SET x = 'c' WHERE id = 1; DELETE FROM t WHERE id = 2 RETURNING x; ALTER TABLE t ADD COLUMN y integer DEFAULT 4;
+        SELECT * FROM t; CREATE TEMPORARY TABLE IF NOT EXISTS t (z integer); CREATE TEMP TABLE t (z integer);
+        DROP TABLE t; SELECT * FROM t; CREATE TEMP TABLE u AS SELECT id + 1 AS n FROM t; SELECT n FROM u; CREATE INDEX ON u (n);
+        BEGIN; CREATE TEMP TABLE w (a integer); INSERT INTO w VALUES (1); ROLLBACK; SELECT * FROM w;
+        BEGIN; CREATE TEMP TABLE w (a integer PRIMARY KEY) ON COMMIT DROP; INSERT INTO w VALUES (1); SELECT * FROM w; COMMIT; SELECT * FROM w;
+        BEGIN; SAVEPOINT s; CREATE TEMP TABLE w (a integer); ROLLBACK TO s; SELECT * FROM w; ROLLBACK;
+        CREATE TEMP TABLE p (id integer PRIMARY KEY); CREATE TEMP TABLE c (p integer REFERENCES p ON DELETE CASCADE);
+        INSERT INTO p VALUES (1), (2); INSERT INTO c VALUES (1), (2); INSERT INTO c VALUES (3); DELETE FROM p WHERE id = 1; SELECT * FROM c;
+        CREATE TABLE bad (p integer REFERENCES p); CREATE TEMP TABLE public.bad (a integer); SET ROLE {role}; SELECT id FROM public.t;
+        CREATE TEMP TABLE mine (a integer); INSERT INTO mine VALUES (5); SELECT * FROM mine; RESET ROLE; DISCARD TEMP; SELECT * FROM u;
+        SELECT id FROM t
+    """,
 }
 
 

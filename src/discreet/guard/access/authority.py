@@ -14,6 +14,7 @@ from typing import Literal, TypeAlias
 
 PUBLIC = ""  # the grantee that stands for all roles
 DEFAULT_SCHEMA = "public"
+TEMPORARY = "pg_temp"  # the schema of a session's own tables, which no other authority has
 OFFICER = "security_officer"  # the role whose members may declassify
 BOOTSTRAP = "discreet"  # the first superuser, as which superusers grant memberships
 

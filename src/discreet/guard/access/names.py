@@ -6,6 +6,7 @@ from discreet.errors import AccessDenied, StatementFailed
 from discreet.guard.access.authority import (
     DEFAULT_SCHEMA,
     PUBLIC,
+    TEMPORARY,
     Authority,
     DatabaseRole,
     DatabaseSchema,
@@ -55,6 +56,9 @@ def look_up_relation(authority: Authority, role: str | None, written: Written) -
     if role is None:
         return authority.relations.get((schema or DEFAULT_SCHEMA, name))
     if schema is None:
+        own = authority.relations.get((TEMPORARY, name))
+        if own is not None:
+            return own
         if not schema_privilege(authority, role, DEFAULT_SCHEMA, Privilege.USAGE):
             return None
         return authority.relations.get((DEFAULT_SCHEMA, name))
@@ -102,6 +106,8 @@ def need_table(relation: Relation) -> None:
 
 def creation_schema(authority: Authority, role: str, schema: str | None) -> str:
     """Return the schema to create in, or fail when `role` may not create there."""
+    if schema == TEMPORARY:
+        return schema
     if schema is None:
         if not schema_privilege(authority, role, DEFAULT_SCHEMA, Privilege.USAGE):
             raise StatementFailed("3F000", "no schema has been selected to create in")

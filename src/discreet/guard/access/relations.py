@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from discreet.errors import AccessDenied, StatementFailed
 from discreet.guard.access.acl import change_acl_owner
 from discreet.guard.access.authority import (
+    TEMPORARY,
     Authority,
     ForeignKey,
     Name,
@@ -104,6 +105,7 @@ def create_view(
     old = find_existing(authority, key)
     if old is not None and (not statement.replace or old.key != key):
         raise StatementFailed("42P07", f'relation "{key[1]}" already exists')
+    _need_lasting(authority, statement.query)
     view = Relation(
         schema,
         key[1],
@@ -118,6 +120,19 @@ def create_view(
     if key in reads_of(authority, named_in(statement.query)):
         raise StatementFailed("42P17", f'infinite recursion detected in view "{key[1]}"')
     return change.with_relation(view if old is None else _replace_view(change, old, view))
+
+
+def _need_lasting(authority: Authority, query: exp.Query) -> None:
+    """Refuse a view of a session's own table: others could not read it."""
+    for table in base_tables(query):
+        if table.db == TEMPORARY or (
+            not table.db and (TEMPORARY, table.name) in authority.relations
+        ):
+            raise StatementFailed(
+                "0A000",
+                f'a view cannot read temporary table "{table.name}"',
+                hint="Write the query where you need it.",
+            )
 
 
 def _replace_view(change: AuthorityChange, old: Relation, new: Relation) -> Relation:
@@ -334,6 +349,11 @@ def _resolve_key(
 ) -> ForeignKey:
     is_self = written in ((None, relation.name), relation.key)
     target = relation if is_self else find_relation(change.authority, change.role, written)
+    if (target.schema == TEMPORARY) != (relation.schema == TEMPORARY):
+        kind = "temporary" if relation.schema == TEMPORARY else "permanent"
+        raise StatementFailed(
+            "42P16", f"constraints on {kind} tables may reference only {kind} tables"
+        )
     if target.kind != "table":
         raise StatementFailed("42809", f'referenced relation "{target.name}" is not a table')
     for name in key.columns:

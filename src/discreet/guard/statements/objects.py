@@ -68,6 +68,7 @@ class CreateTable(Statement):
     if_not_exists: bool = False
     key_names: tuple[tuple[str, tuple[str, ...]], ...] = ()
     numbered: tuple[tuple[str, SequenceOptions], ...] = ()  # serial and identity columns
+    drops_on_commit: bool = False  # of a temporary table
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 from discreet.errors import StatementFailed
 from discreet.guard.access.authority import (
+    TEMPORARY,
     CheckConstraint,
     ForeignKey,
     ReferentialAction,
@@ -91,12 +92,18 @@ class TableParts:
             self.key_names.append((name, columns))
 
 
-def parse_create_table(cursor: StatementCursor) -> Statement:
+def parse_create_table(cursor: StatementCursor) -> CreateTable:
     """CREATE TABLE [IF NOT EXISTS] name (…) | [(names)] AS query."""
     if_not_exists = cursor.take("if", "not", "exists")
     relation = cursor.relation()
+    drops = _parse_on_commit(cursor)
     if cursor.take("as"):
-        return CreateTable(relation, query=_as_query(cursor), if_not_exists=if_not_exists)
+        return CreateTable(
+            relation,
+            query=_as_query(cursor),
+            if_not_exists=if_not_exists,
+            drops_on_commit=drops,
+        )
     if _has_only_names(cursor):
         names = cursor.in_parentheses(cursor.name)
         cursor.need("as")
@@ -108,8 +115,43 @@ def parse_create_table(cursor: StatementCursor) -> Statement:
         _parse_element(cursor, parts)
         if not cursor.at(")"):
             cursor.need(",")
+    drops = _parse_on_commit(cursor)
     _refuse_rest(cursor)
-    return parts.as_table(relation, if_not_exists=if_not_exists)
+    made = parts.as_table(relation, if_not_exists=if_not_exists)
+    return replace(made, drops_on_commit=drops)
+
+
+def parse_create_temporary(cursor: StatementCursor) -> Statement:
+    """CREATE [LOCAL | GLOBAL] TEMPORARY TABLE …: a table of the session in the schema `pg_temp`."""
+    if cursor.at_any("temp", "temporary"):
+        cursor.step()
+    if not cursor.take("table"):
+        raise StatementFailed(
+            "0A000",
+            f"temporary {cursor.word.text} is not supported",
+            hint="Tables can be temporary.",
+        )
+    made = parse_create_table(cursor)
+    schema, name = made.relation
+    if schema not in (None, TEMPORARY):
+        raise StatementFailed("42P16", "cannot create temporary relation in non-temporary schema")
+    return replace(made, relation=(TEMPORARY, name))
+
+
+def _parse_on_commit(cursor: StatementCursor) -> bool:
+    """Parse ON COMMIT, and return whether the table is dropped then."""
+    if not cursor.take("on", "commit"):
+        return False
+    if cursor.take("preserve", "rows"):
+        return False
+    if cursor.take("delete", "rows"):
+        raise StatementFailed(
+            "0A000",
+            "ON COMMIT DELETE ROWS is not supported",
+            hint="Write ON COMMIT DROP, or delete the rows.",
+        )
+    cursor.need("drop")
+    return True
 
 
 def _has_only_names(cursor: StatementCursor) -> bool:
@@ -138,7 +180,6 @@ def _refuse_rest(cursor: StatementCursor) -> None:
         ("using",),
         ("with",),
         ("without", "oids"),
-        ("on", "commit"),
         ("tablespace",),
     ):
         if cursor.at(*words):

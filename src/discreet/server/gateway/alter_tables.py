@@ -15,7 +15,7 @@ from discreet.engines.render import (
 )
 from discreet.errors import StatementFailed
 from discreet.guard.access.apply import apply
-from discreet.guard.access.authority import Authority, Name, Relation, RelationColumn
+from discreet.guard.access.authority import TEMPORARY, Authority, Name, Relation, RelationColumn
 from discreet.guard.access.names import find_relation, look_up_relation
 from discreet.guard.access.sequences import default_sequence
 from discreet.guard.integrity.changes import new
@@ -56,7 +56,7 @@ def run_alter_table(session: SessionState, statement: AlterTable, note: AuditDra
     if place is not None:
         after = _change_physical(session, statement, after, place)
         note.add_write(place[1], ())
-    session.transaction.change(after)
+    session.change_authority(after)
     session.definitions.append(redact_statement(statement.text))
     notices = tuple(Notice(one.severity, one.message, one.sqlstate) for one in applied.notices)
     return Outcome(f"ALTER {statement.kind.upper()}", notices=notices)
@@ -81,7 +81,7 @@ def run_index(
             after = replace(after, relations={**after.relations, key: made})
             _rebuild_plain(session, old, made, set(), {}, after)
             note.add_write(key, ())
-    session.transaction.change(after)
+    session.change_authority(after)
     session.definitions.append(redact_statement(statement.text))
     notices = tuple(Notice(one.severity, one.message, one.sqlstate) for one in applied.notices)
     verb = "CREATE" if isinstance(statement, objects.CreateIndex) else "DROP"
@@ -235,7 +235,10 @@ def _rebuild_plain(
     connection, traits = session.transaction.write(), session.traits
     targets = {key: other.physical for key, other in after.relations.items()}
     stored, source = stored_relation(made), stored_relation(old)
-    connection.execute(build_create_table(stored, traits, targets), touches=[stored.physical])
+    tree = build_create_table(stored, traits, targets)
+    if made.schema == TEMPORARY:
+        tree.set("properties", exp.Properties(expressions=[exp.TemporaryProperty()]))
+    connection.execute(tree, touches=[stored.physical])
     values: list[exp.Expr] = []
     for column in stored.columns:
         value: exp.Expr = build.column(column.name)

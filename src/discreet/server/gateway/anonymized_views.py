@@ -287,5 +287,5 @@ def _store(
     engine_effects.fill_new_table(session, stored, engine_effects.text_rows_query(table))
     known = replace(after, relations={**after.relations, stored.key: stored})
     shown_views.record_shown_view(session, known, stored, table, quasi=quasi)
-    session.transaction.change(known)
+    session.change_authority(known)
     session.definitions.append(statement.text)

@@ -9,7 +9,13 @@ from sqlglot.errors import SqlglotError
 
 from discreet.errors import StatementFailed
 from discreet.guard.access.apply import apply
-from discreet.guard.access.authority import Authority, Relation, RelationColumn, Trigger
+from discreet.guard.access.authority import (
+    TEMPORARY,
+    Authority,
+    Relation,
+    RelationColumn,
+    Trigger,
+)
 from discreet.guard.access.names import find_relation
 from discreet.guard.integrity.create import build_create_table
 from discreet.guard.journal.redact import redact_statement
@@ -58,7 +64,7 @@ def run_encrypt_column(
     made = replace(relation, physical=engine_effects.new_physical_name(session, relation))
     count = _rebuild_table(session, before, made, column)
     relations = {**applied.authority.relations, made.key: made}
-    session.transaction.change(replace(applied.authority, relations=relations))
+    session.change_authority(replace(applied.authority, relations=relations))
     session.definitions.append(redact_statement(statement.text))
     note.add_write(made.key, (column.name,))
     note.rows = count
@@ -89,7 +95,7 @@ def _require_fit(
             f'"{relation.name}" has no primary key, to which encrypted values are bound',
             hint="Create a table with one, and insert the rows into it.",
         )
-    if relation.multilevel or not relation.writable:
+    if relation.multilevel or not relation.writable or relation.schema == TEMPORARY:
         raise StatementFailed(
             "0A000",
             f'columns of "{relation.name}" cannot be encrypted: it has labels, or is foreign',

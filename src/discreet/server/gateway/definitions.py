@@ -5,13 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 from sqlglot import exp
 
 from discreet.engines.databases.database import ResultField
 from discreet.errors import AccessDenied, StatementFailed, WrongUsage
 from discreet.guard.access.apply import AppliedStatement, apply
-from discreet.guard.access.authority import Allowance, Authority, Relation, RelationColumn, Subject
+from discreet.guard.access.authority import (
+    TEMPORARY,
+    Allowance,
+    Authority,
+    Relation,
+    RelationColumn,
+    Subject,
+)
 from discreet.guard.access.change import ChangeNotice
 from discreet.guard.access.decide import is_officer
 from discreet.guard.access.names import KIND_NAMES, find_relation, role_name
@@ -73,26 +81,20 @@ def run_definition(session: SessionState, statement: Statement, note: AuditDraft
     """Execute a definition within the session's transaction."""
     note.kind = "grant" if isinstance(statement, _OF_RIGHTS) else "definition"
     session.variables.require_writes(_command_tag(statement))
-    match statement:
-        case objects.Declassify():
-            return _declassify_column(session, statement, note)
-        case objects.EncryptColumn():
-            return column_encryption.run_encrypt_column(session, statement, note)
-        case objects.AlterTable():
-            return alter_tables.run_alter_table(session, statement, note)
-        case objects.CreateIndex() | objects.DropIndex():
-            return alter_tables.run_index(session, statement, note)
-        case objects.CreateView() if statement.anonymized:
-            return anonymized_views.create_anonymized_view(session, statement, note)
-        case _:
-            pass
+    runner = _RUNNERS.get(type(statement))
+    if runner is not None:
+        return runner(session, statement, note)
+    if isinstance(statement, objects.CreateView) and statement.anonymized:
+        return anonymized_views.create_anonymized_view(session, statement, note)
+    if isinstance(statement, objects.SecurityLabel) and _is_temporary(session, statement):
+        raise StatementFailed("0A000", "a temporary table has no labels")
     _check_password(statement)
     before = session.authority
     applied = _apply_definition(session, statement)
     _check_definition(session, statement, applied.authority)
     after = engine_effects.apply_effects(session, before, applied.authority)
     sequences.start_sequences(session, before, after, statement)
-    session.transaction.change(after)
+    session.change_authority(after)
     session.definitions.append(redact_statement(statement.text))
     _schedule_credentials(session, statement, before)
     tag = _command_tag(statement)
@@ -100,7 +102,16 @@ def run_definition(session: SessionState, statement: Statement, note: AuditDraft
         tag = "CREATE TABLE AS"
         if len(after.relations) > len(before.relations):  # else IF NOT EXISTS found one
             tag = f"SELECT {_fill_table(session, statement, statement.query, note)}"
+    if isinstance(statement, objects.CreateTable) and statement.drops_on_commit:
+        session.transaction.after_commit(
+            partial(session.drop_temporary, [(TEMPORARY, statement.relation[1])])
+        )
     return Outcome(tag, notices=tuple(_make_notice(found) for found in applied.notices))
+
+
+def _is_temporary(session: SessionState, statement: objects.SecurityLabel) -> bool:
+    written = statement.relation or (None, "")
+    return written[0] in (None, TEMPORARY) and (TEMPORARY, written[1]) in session.temporary
 
 
 _OF_RIGHTS = (
@@ -155,6 +166,8 @@ def _check_trigger(
 ) -> None:
     """Refuse a trigger that could not run, before the first write."""
     relation = find_relation(authority, session.role, statement.relation)
+    if relation.schema != TEMPORARY:  # its condition never means a temporary table
+        authority = _without_temporary(authority)
     column_encryption.require_free(relation, statement.trigger)
     check_trigger(
         next(one for one in relation.triggers if one.name == statement.trigger.name),
@@ -163,6 +176,11 @@ def _check_trigger(
         session.subject,
         traits=session.traits,
     )
+
+
+def _without_temporary(authority: Authority) -> Authority:
+    relations = {key: one for key, one in authority.relations.items() if key[0] != TEMPORARY}
+    return replace(authority, relations=relations)
 
 
 def _check_rule(
@@ -360,3 +378,13 @@ def _schedule_credentials(session: SessionState, statement: Statement, before: A
             later(partial(accounts.remove_account, documents), before, statement.names)
         case _:
             pass
+
+
+# Definitions that also read or write rows.
+_RUNNERS: Mapping[type[Statement], Callable[[SessionState, Any, AuditDraft], Outcome]] = {
+    objects.Declassify: _declassify_column,
+    objects.EncryptColumn: column_encryption.run_encrypt_column,
+    objects.AlterTable: alter_tables.run_alter_table,
+    objects.CreateIndex: alter_tables.run_index,
+    objects.DropIndex: alter_tables.run_index,
+}

@@ -10,7 +10,7 @@ from sqlglot import exp
 from discreet.engines.engine import ArrowTable
 from discreet.engines.render import drop_table
 from discreet.errors import StatementFailed
-from discreet.guard.access.authority import Authority, Relation
+from discreet.guard.access.authority import TEMPORARY, Authority, Relation
 from discreet.guard.integrity.create import build_create_table
 from discreet.guard.levels import physical as levels
 from discreet.guard.levels.change import check_labels
@@ -102,6 +102,8 @@ def _create(session: SessionState, relation: Relation) -> Relation:
     targets = {key: other.physical for key, other in session.authority.relations.items()}
     targets[made.key] = made.physical
     tree = build_create_table(made, session.traits, targets)
+    if made.schema == TEMPORARY:
+        tree.set("properties", exp.Properties(expressions=[exp.TemporaryProperty()]))
     session.transaction.write().execute(tree, touches=[made.physical])
     return made
 
@@ -113,6 +115,8 @@ def _free_names(session: SessionState, relation: Relation) -> tuple[str, ...]:
         for other in session.authority.relations.values()
         if other.physical and other.schema == relation.schema and other.key != relation.key
     }
+    if relation.schema == TEMPORARY:
+        return new_physical_name(session, relation)
     is_taken = relation.name.lower() in taken
     return (
         new_physical_name(session, relation)
@@ -123,6 +127,9 @@ def _free_names(session: SessionState, relation: Relation) -> tuple[str, ...]:
 
 def new_physical_name(session: SessionState, relation: Relation) -> tuple[str, ...]:
     """Return a name of the engine that no table has."""
+    if relation.schema == TEMPORARY:
+        name = f"{relation.name[:30]}__{secrets.token_hex(8)}"
+        return (*session.traits.temporary_schema, name)
     name = f"{relation.name[:40]}__{secrets.token_hex(4)}"
     return physical_names(session, relation.schema, name)
 

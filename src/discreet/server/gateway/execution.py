@@ -369,15 +369,19 @@ def _first_word(statement: kinds.Statement) -> str:
 
 def _discard_state(session: SessionState, statement: kinds.Discard) -> Outcome:
     what = statement.what.lower()
-    if what.startswith("discard"):
+    if what == "discard all":
         session.variables.reset()
         session.set_authorization(None)
         session.cursors.clear()
-    if what.startswith(("discard", "deallocate all")):
+    if what in ("discard all", "discard temp", "discard temporary"):
+        session.drop_temporary()
+    if what in ("discard all", "discard plans", "deallocate all"):
         session.statements.clear()
     elif what.startswith("deallocate"):
         name = what.removeprefix("deallocate").removeprefix(" prepare").strip().strip('"')
         session.statements.pop(name, None)
+    if what.startswith("discard"):
+        return Outcome(what.upper().removesuffix("ORARY"))
     return Outcome(what.upper().split(" ")[0] + (" ALL" if what.endswith(" all") else ""))
 
 

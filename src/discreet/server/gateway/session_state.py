@@ -5,10 +5,19 @@ from __future__ import annotations
 import secrets
 from collections.abc import Callable, Generator, Iterable, Mapping
 from contextlib import AbstractContextManager, contextmanager
+from dataclasses import replace
 
 from discreet.engines.databases.database import DatabaseConnection, EngineTraits
+from discreet.engines.render import drop_referenced_table, drop_table
 from discreet.errors import AccessDenied, StatementFailed
-from discreet.guard.access.authority import Authority, Name, Subject
+from discreet.guard.access.authority import (
+    TEMPORARY,
+    Authority,
+    DatabaseSchema,
+    Name,
+    Relation,
+    Subject,
+)
 from discreet.guard.access.reach import can_set
 from discreet.guard.control.versions import VersionChange
 from discreet.guard.identity.authenticator import ClientInfo
@@ -22,6 +31,7 @@ from discreet.server.gateway.copied_rows import CopiedRows
 from discreet.server.gateway.cursors import SessionCursor
 from discreet.server.gateway.transaction import SessionTransaction
 from discreet.server.gateway.variables import REPORTED, SessionVariables
+from discreet.sql import build
 
 
 class StatementInterrupt:
@@ -107,6 +117,8 @@ class SessionState:
         self.labels, self.vault, self.plans = context.labels, context.vault, context.plans
         self.private_answers = context.private_answers
         self.variables = SessionVariables(defaults=context.defaults)
+        self.temporary: dict[Name, Relation] = {}
+        self._merged: tuple[Authority, Mapping[Name, Relation], Authority] | None = None
         self.transaction = SessionTransaction(
             self.database.connect(),
             self.control.authority,
@@ -167,8 +179,50 @@ class SessionState:
 
     @property
     def authority(self) -> Authority:
-        """The rights as this session currently sees them."""
-        return self.transaction.authority
+        """The rights as this session currently sees them, with its temporary tables."""
+        shared = self.transaction.authority
+        if not self.temporary:
+            return shared
+        known = self._merged
+        if known is None or known[0] is not shared or known[1] is not self.temporary:
+            schema = DatabaseSchema(TEMPORARY, self._user)
+            merged = replace(
+                shared,
+                schemas={**shared.schemas, TEMPORARY: schema},
+                relations={**shared.relations, **self.temporary},
+            )
+            known = self._merged = (shared, self.temporary, merged)
+        return known[2]
+
+    def authority_for(self, relation: Relation) -> Authority:
+        """The rights by which rules of a relation name others: never a temporary table of the session."""
+        return self.authority if relation.schema == TEMPORARY else self.transaction.authority
+
+    def change_authority(self, after: Authority) -> None:
+        """Make an authority the transaction's own; its temporary tables are the session's alone."""
+        shared = self.transaction.authority
+        own = {key: one for key, one in after.relations.items() if key[0] == TEMPORARY}
+        if own != self.temporary:
+            self.temporary = own
+        rest = after
+        if own or TEMPORARY in after.schemas:
+            rest = replace(
+                after,
+                relations={k: one for k, one in after.relations.items() if k[0] != TEMPORARY},
+                schemas={k: one for k, one in after.schemas.items() if k != TEMPORARY},
+            )
+        if replace(rest, version=shared.version) != shared:
+            self.transaction.change(rest)
+
+    def drop_temporary(self, names: Iterable[Name] | None = None) -> None:
+        """Drop temporary tables of this session, or all of them."""
+        for key in list(self.temporary if names is None else names):
+            relation = self.temporary.get(key)
+            if relation is not None and relation.physical:
+                drop = drop_referenced_table if self.traits.enforces_foreign_keys else drop_table
+                tree = drop(build.table(*relation.physical))
+                self.transaction.write().execute(tree, touches=[relation.physical])
+            self.temporary = {k: one for k, one in self.temporary.items() if k != key}
 
     @property
     def clearance(self) -> str | None:
@@ -288,9 +342,10 @@ class SessionState:
     def _save_settings(self) -> Callable[[], None]:
         """Return a function that restores the current role and settings, for a rollback."""
         user, role, acting = self._user, self.role, self._acting
-        settings = self.variables.remembered()
+        settings, temporary = self.variables.remembered(), self.temporary
 
         def restore() -> None:
+            self.temporary = temporary
             self._user, self.role, self._acting, self._subject = user, role, acting, None
             self.variables.restore(settings)
 

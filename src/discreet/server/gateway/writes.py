@@ -51,7 +51,7 @@ def run_write(
         done = write(
             session.transaction.write(),
             permitted,
-            session.authority,
+            session.authority_for(permitted.relation),
             session.subject,
             traits=session.traits,
             source=level_source(session),
@@ -74,7 +74,9 @@ def _at_clearance(session: SessionState, permitted: PermittedWrite) -> levels.Mu
     relation = permitted.relation
     connection, subject = session.transaction.write(), session.subject
     source = session_source(session)
-    watch = TriggerMonitor(connection, relation, session.authority, subject, session.traits, source)
+    watch = TriggerMonitor(
+        connection, relation, session.authority_for(relation), subject, session.traits, source
+    )
     terms = levels.WriteTerms(
         relations=session.authority.relations,
         returning=permitted.returning or (),
