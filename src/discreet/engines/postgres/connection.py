@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import re
+import secrets
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from sqlglot import exp
@@ -52,6 +55,62 @@ def _open_connection(url: str) -> psycopg.Connection[Any]:
     except (psycopg.Error, ValueError):
         pass
     raise statement_failure("08006", "the database cannot be reached")
+
+
+@dataclass(frozen=True)
+class TextTemplate:
+    """A statement with marks in place of literals, such as COPY, which takes no parameters."""
+
+    parts: tuple[str, ...]  # the texts between marks
+    places: tuple[int, ...]  # which value each mark stands for
+
+    @staticmethod
+    def make_marks(count: int) -> tuple[str, ...]:
+        """Return texts that no statement holds: each is the value of one parameter."""
+        name = secrets.token_hex(16)
+        return tuple(f"{name} {place}" for place in range(count))
+
+    @classmethod
+    def of_text(cls, text: str, marks: Sequence[str]) -> TextTemplate:
+        """Return the template of a statement whose literals are marks."""
+        literals = [_write_literal(mark) for mark in marks]
+        if not literals:
+            return cls((text,), ())
+        found = re.split(f"({'|'.join(map(re.escape, literals))})", text)
+        return cls(tuple(found[::2]), tuple(literals.index(mark) for mark in found[1::2]))
+
+    def with_values(self, values: Sequence[str | None]) -> bytes:
+        """Return the statement with literals."""
+        found = [self.parts[0]]
+        for place, part in zip(self.places, self.parts[1:], strict=True):
+            found += (_write_literal(values[place]), part)
+        return "".join(found).encode()
+
+
+def _write_literal(value: str | None) -> str:
+    literal = exp.Null() if value is None else build.text(value)
+    return literal.sql(dialect=PostgresConnection.traits.dialect)
+
+
+@dataclass(frozen=True)
+class CopyShape:
+    """How the rows of a query are sent: as which columns, by which statement."""
+
+    fields: tuple[ResultField, ...]
+    text: TextTemplate
+
+
+@dataclass(eq=False)
+class PostgresQuery:
+    """A query that is written in PostgreSQL's SQL once, for each limit of its rows."""
+
+    source: TreeQuery
+    shapes: dict[int | None, CopyShape] = field(default_factory=dict[int | None, CopyShape])
+
+    @property
+    def text(self) -> str:
+        """It in PostgreSQL's SQL."""
+        return self.source.text
 
 
 class PostgresConnection(TransactionState):
@@ -123,12 +182,26 @@ class PostgresConnection(TransactionState):
 
     def query(self, query: exp.Query, *, limit: int | None = None) -> ArrowTable:
         """Return the result of a query; 54000 when it has more than `limit` rows."""
-        text = query_text(query, dialect=self.traits.dialect).encode()
+        return self.run(self.prepare(query), limit=limit)
+
+    def prepare(self, query: exp.Query) -> PostgresQuery:
+        """Return a query that `run` runs; its parameters are `$1` … `$n`, each the operand of a cast."""
+        return PostgresQuery(TreeQuery(query, query_text(query, dialect=self.traits.dialect)))
+
+    def run(
+        self, query: EngineQuery, values: Sequence[str | None] = (), *, limit: int | None = None
+    ) -> ArrowTable:
+        """Return the result of a prepared query with texts for its parameters, as `query` does."""
+        if not isinstance(query, PostgresQuery):
+            raise Bug("A query was prepared by another engine.")
 
         def run() -> ArrowTable:
-            fields = self._describe_result(text)
-            wanted = build_transfer_query(query.copy(), [reported_wire(field) for field in fields])
-            return self._copy_result(wanted if limit is None else wanted.limit(limit + 1), fields)
+            shape = query.shapes.get(limit)
+            if shape is None:
+                shape = query.shapes[limit] = self._shape_copy(query.source, values, limit)
+            text = shape.text.with_values(values)
+            with spool_copy(self._connection, text, most=self._result_bytes) as spool:
+                return read_reported(spool, shape.fields)
 
         table = self._run_with_retry(run, is_repeatable=True)
         if limit is not None and table.num_rows > limit:
@@ -136,17 +209,18 @@ class PostgresConnection(TransactionState):
             raise too_many_rows(limit)
         return table
 
-    def prepare(self, query: exp.Query) -> TreeQuery:
-        """Return a query that `run` runs; its parameters are `$1` … `$n`, each the operand of a cast."""
-        return TreeQuery(query, query_text(query, dialect=self.traits.dialect))
-
-    def run(
-        self, query: EngineQuery, values: Sequence[str | None] = (), *, limit: int | None = None
-    ) -> ArrowTable:
-        """Return the result of a prepared query with texts for its parameters, as `query` does."""
-        if not isinstance(query, TreeQuery):
-            raise Bug("A query was prepared by another engine.")
-        return self.query(query.with_values(values), limit=limit)
+    def _shape_copy(
+        self, query: TreeQuery, values: Sequence[str | None], limit: int | None
+    ) -> CopyShape:
+        """Return how the rows of a query are sent, whatever the values of its parameters."""
+        bound = query.with_values(values)
+        fields = self._describe_result(query_text(bound, dialect=self.traits.dialect).encode())
+        marks = TextTemplate.make_marks(len(values))
+        wanted = build_transfer_query(
+            query.with_values(marks), [reported_wire(field) for field in fields]
+        )
+        text = self._copy_text(wanted if limit is None else wanted.limit(limit + 1), fields)
+        return CopyShape(fields, TextTemplate.of_text(text, marks))
 
     def execute(self, statement: exp.Expr, *, touches: Sequence[Sequence[str]] = ()) -> int:
         """Run a write or DDL and return how many rows it changed."""
@@ -247,10 +321,13 @@ class PostgresConnection(TransactionState):
             for place in range(result.nfields)
         )
 
-    def _copy_result(self, wanted: exp.Select, fields: Sequence[ResultField]) -> ArrowTable:
+    def _copy_text(self, wanted: exp.Select, fields: Sequence[ResultField]) -> str:
         if not fields:
             raise statement_failure("0A000", "a result needs at least one column")
-        text = statement_text(copy_statement(wanted), dialect=self.traits.dialect).encode()
+        return statement_text(copy_statement(wanted), dialect=self.traits.dialect)
+
+    def _copy_result(self, wanted: exp.Select, fields: Sequence[ResultField]) -> ArrowTable:
+        text = self._copy_text(wanted, fields).encode()
         with spool_copy(self._connection, text, most=self._result_bytes) as spool:
             return read_reported(spool, fields)
 
