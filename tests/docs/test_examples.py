@@ -24,6 +24,7 @@ import os
 import re
 import shlex
 import shutil
+import signal
 import subprocess
 import sys
 from dataclasses import dataclass, field
@@ -47,7 +48,7 @@ MODULES = sorted(path for path in SOURCE.rglob("*.py") if ">>> " in path.read_te
 # Commands that need the network, a server or the whole repository cannot run here.
 RUNNABLE = (
     *("chmod", "discreet", "cat", "cd", "curl", "echo", "export", "grep", "head", "ls", "mkdir"),
-    *("printf", "psql", "softhsm2-util"),
+    *("kill", "printf", "psql", "sed", "softhsm2-util", "systemd-analyze"),
     *("python", "tail", "wc"),
 )
 SERVING = "discreet demo --serve"
@@ -298,6 +299,12 @@ def test_the_examples_of_a_page_run(
     except BaseException:
         hospital.close()
         raise
+    finally:
+        for file in folder.glob("*.pid"):  # what a page started and did not come to end
+            number = file.read_text().strip()
+            with contextlib.suppress(OSError):
+                if Path(f"/proc/{number}/cwd").resolve(strict=True) == folder.resolve():
+                    os.kill(int(number), signal.SIGKILL)
 
 
 @pytest.mark.parametrize("module", MODULES, ids=lambda path: path.relative_to(SOURCE).as_posix())
