@@ -77,6 +77,13 @@ def _take_pictures(folder: Path, hospital: Path, address: str) -> None:
 
 def _take_custodian(page: Any, address: str, folder: Path) -> None:
     _take_picture(page, folder / "home.png")
+    page.goto(f"{address}/guard")
+    _take_picture(page, folder / "guard.png", whole=False)
+    page.get_by_role("link", name="See as another user").click()
+    page.get_by_label("User").select_option("nurse")
+    page.get_by_label("Query").fill("SELECT patient_id, admitted, ward FROM visits LIMIT 3")
+    page.get_by_role("button", name="See as this user").click()
+    _take_picture(page, folder / "see-as.png")
     page.goto(f"{address}/journal")
     _take_picture(page, folder / "journal.png", whole=False)
 

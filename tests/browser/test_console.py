@@ -23,7 +23,7 @@ pytestmark = pytest.mark.xdist_group("browser")  # one browser is enough
 # Each user with the pages they have.
 ADMIN = ClientInfo("admin", "127.0.0.1", is_local=True)
 PAGES = {
-    "admin": ("/", "/journal"),
+    "admin": ("/", "/journal", "/guard", "/guard/see-as"),
     "analyst": ("/", "/ask"),
     "clerk": ("/", "/ask?table=patients"),
 }
@@ -231,3 +231,20 @@ def test_the_custodian_filters_and_verifies_the_journal(tabs: dict[str, ConsoleT
     tab.page.get_by_role("button", name="Verify all entries").click()
     assert "The journal is whole" in tab.verdict()
     assert tab.find_violations(scheme="dark") == []
+
+
+def test_the_custodian_sees_as_the_nurse_and_why(tabs: dict[str, ConsoleTab]):
+    tab = tabs["admin"]
+    tab.page.set_viewport_size({"width": 1280, "height": 900})
+    tab.open("/guard")
+    tab.page.get_by_role("link", name="See as another user").click()
+    tab.page.get_by_label("User").select_option("nurse")
+    tab.page.get_by_label("Query").fill("SELECT patient_id, ward FROM visits LIMIT 2")
+    tab.page.get_by_role("button", name="See as this user").click()
+    assert tab.verdict() == "nurse sees 2 rows of this."
+    rules = tab.page.locator(".rules").inner_text()
+    assert "Row policy own_ward" in rules
+    assert "Mask number_end" in rules
+    assert "oncology" in tab.page.get_by_role("table", name="What nurse sees").inner_text()
+    for scheme in ("light", "dark"):
+        assert tab.find_violations(scheme=scheme) == []

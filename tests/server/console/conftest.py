@@ -27,6 +27,10 @@ CREATE TABLE "{MARKUP}" (id integer, "{MARKUP}" text);
 INSERT INTO "{MARKUP}" VALUES (1, '{MARKUP}');
 GRANT SELECT ON "{MARKUP}" TO clerk;
 CREATE USER nurse;
+GRANT SELECT (visit_id, patient_id, ward) ON visits TO nurse;
+ALTER TABLE visits ENABLE ROW LEVEL SECURITY;
+CREATE POLICY own_ward ON visits FOR SELECT TO nurse USING (ward = 'oncology');
+CREATE MASK number_end ON visits (patient_id) TO nurse USING ('…' || right(patient_id, 2));
 """
 
 

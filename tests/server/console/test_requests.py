@@ -11,7 +11,7 @@ from tests.server.console.conftest import MARKUP, token_of
 if TYPE_CHECKING:
     from tests.server.console.conftest import Console
 
-PAGES = ("/", "/ask", "/journal")
+PAGES = ("/", "/ask", "/journal", "/guard", "/guard/see-as")
 ACTIONS = ("/sign-out", "/ask/price", "/journal/verify", "/journal/export", "/journal/proof")
 
 
@@ -22,7 +22,7 @@ def test_a_page_leads_to_the_sign_in(console: Console, page: str):
         assert (answer.status_code, answer.headers["location"]) == (303, "/console/sign-in")
 
 
-@pytest.mark.parametrize("action", ACTIONS)
+@pytest.mark.parametrize("action", [*ACTIONS, "/ask", "/guard/see-as"])
 @pytest.mark.parametrize("attack", ["no token", "other token", "other site"])
 def test_an_action_that_no_page_of_ours_sent_is_refused(console: Console, action: str, attack: str):
     with console.sign_in("clerk") as client, console.sign_in("nurse") as other:

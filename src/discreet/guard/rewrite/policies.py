@@ -77,8 +77,17 @@ def _policy_applies(authority: Authority, role: str, policy: RowPolicy, right: R
 
 def has_policies(authority: Authority, role: str, relation: Relation) -> bool:
     """Whether a policy restricts the rows of a relation that `role` reads."""
-    return not is_exempt(authority, role, relation) and any(
-        _policy_applies(authority, role, policy, "SELECT") for policy in relation.policies
+    return bool(policies_on(authority, role, relation))
+
+
+def policies_on(
+    authority: Authority, role: str, relation: Relation, right: Right = "SELECT"
+) -> tuple[RowPolicy, ...]:
+    """Return the policies that restrict the rows of a relation for `role`, none if it is exempt."""
+    if is_exempt(authority, role, relation):
+        return ()
+    return tuple(
+        policy for policy in relation.policies if _policy_applies(authority, role, policy, right)
     )
 
 

@@ -9,6 +9,7 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
 from discreet.server.console.ask import show_ask, show_price, take_question
+from discreet.server.console.guard import show_guard
 from discreet.server.console.home import show_home
 from discreet.server.console.journal import (
     send_entries,
@@ -18,6 +19,7 @@ from discreet.server.console.journal import (
 )
 from discreet.server.console.pages import PLACE, serve_file
 from discreet.server.console.requests import error_page, guard_endpoint
+from discreet.server.console.see_as import show_see_as
 from discreet.server.console.sessions import ConsoleSessions
 from discreet.server.console.sign_in import sign_in, sign_out
 
@@ -32,6 +34,8 @@ def mount_console(app: Starlette) -> None:
             Route("/ask", guard_endpoint(show_ask), methods=["GET"]),
             Route("/ask", guard_endpoint(take_question), methods=["POST"]),
             Route("/ask/price", guard_endpoint(show_price), methods=["POST"]),
+            Route("/guard", guard_endpoint(show_guard), methods=["GET"]),
+            Route("/guard/see-as", guard_endpoint(show_see_as), methods=["GET", "POST"]),
             Route("/journal", guard_endpoint(show_journal), methods=["GET"]),
             Route("/journal/verify", guard_endpoint(show_verification), methods=["POST"]),
             Route("/journal/export", guard_endpoint(send_entries), methods=["POST"]),

@@ -10,7 +10,8 @@ from starlette.responses import Response
 from discreet.errors import DiscreetError
 from discreet.formatting import format_count
 from discreet.guard.access.authority import Privilege, Relation
-from discreet.guard.access.decide import any_column_privilege, budgets_on, privilege_on
+from discreet.guard.access.decide import any_column_privilege, budgets_on
+from discreet.server.console.access_rules import summarize_access
 from discreet.server.console.exposure import (
     DIALECT,
     TableExposure,
@@ -99,10 +100,11 @@ def _make_card(
     asked: ConsoleRequest, session: Session, relation: Relation, place: int
 ) -> TableCard:
     kinds = {"table": "Table", "view": "View", "anonymized": "Anonymized view"}
-    card = TableCard(relation, kinds[relation.kind], _word_rights(asked, relation))
+    authority = asked.server.control.authority()
+    rights = summarize_access(authority, asked.user, relation) or "its columns only"
+    card = TableCard(relation, kinds[relation.kind], rights)
     if is_measurable(asked, relation):
         card = replace(card, is_measurable=True, exposure=known_exposure(asked, relation))
-    authority = asked.server.control.authority()
     can_read = bool(any_column_privilege(authority, asked.user, relation, Privilege.SELECT))
     if not can_read and place < MOST_BUDGETS and budgets_on(authority, asked.user, relation):
         card = _add_budget(card, session)
@@ -131,29 +133,6 @@ def _measure_card(asked: ConsoleRequest, session: Session, card: TableCard) -> T
     if not card.is_measurable or card.exposure is not None:
         return card
     return replace(card, exposure=measure_exposure(asked, session, card.relation))
-
-
-def _word_rights(asked: ConsoleRequest, relation: Relation) -> str:
-    authority, user = asked.server.control.authority(), asked.user
-    parts: list[str] = []
-    if privilege_on(authority, user, relation, Privilege.SELECT):
-        limited = relation.row_security and not asked.is_superuser
-        parts.append("rows that a policy permits" if limited else "all rows")
-    elif any_column_privilege(authority, user, relation, Privilege.SELECT):
-        columns = [
-            column.name
-            for column in relation.columns
-            if privilege_on(authority, user, relation, Privilege.SELECT, column.name)
-        ]
-        parts.append(f"{len(columns)} of {len(relation.columns)} columns")
-    elif budgets_on(authority, user, relation):
-        parts.append("noisy aggregates, for a price")
-    if any(
-        any_column_privilege(authority, user, relation, one)
-        for one in (Privilege.INSERT, Privilege.UPDATE, Privilege.DELETE)
-    ):
-        parts.append("changes")
-    return ", ".join(parts) or "its columns only"
 
 
 def _word_verdict(cards: list[TableCard]) -> str:

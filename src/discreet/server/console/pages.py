@@ -32,7 +32,12 @@ HEADERS = {
     "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
 }
 # Address, name, and whether all users have it or superusers only.
-NAVIGATION = (("/", "Home", True), ("/ask", "Ask", True), ("/journal", "Journal", False))
+NAVIGATION = (
+    ("/", "Home", True),
+    ("/ask", "Ask", True),
+    ("/guard", "Guard", False),
+    ("/journal", "Journal", False),
+)
 _KINDS = {
     "console.css": "text/css",
     "console.js": "text/javascript",
