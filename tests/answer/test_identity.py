@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import random
+import re
 import sqlite3
 import threading
 from concurrent.futures import ThreadPoolExecutor
@@ -14,10 +16,12 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 from bench.verify import budget_identity as verify
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from pyarrow import csv
 from tests.answer.files import NAMES, PEOPLE, WRITERS
 
-from discreet.answer import identity
+from discreet.answer import fingerprint, identity
 from discreet.answer.curator import open_curator
 from discreet.answer.fingerprint import Sample, take_sample
 from discreet.dp.ledger.ledger import Ledger
@@ -414,6 +418,8 @@ def test_rows_have_the_same_hashes_on_every_engine(any_engine: Any):
             "flag": [True, False, None, True, False],
             "day": pa.array([0, 1, None, 20_000, -400]).cast(pa.int32()).cast(pa.date32()),
             "time": pa.array([0, 86_400 * 10**6, 10**15 + 7, None, 5], pa.timestamp("us")),
+            # More than PostgreSQL's functions take arguments.
+            **{f"c{place}": [place, None, 1, 2, 3] for place in range(100)},
         }
     )
     home = open_table(rows)
@@ -421,6 +427,30 @@ def test_rows_have_the_same_hashes_on_every_engine(any_engine: Any):
     relation = any_engine.load(rows.to_reader())
     there = Table(any_engine, relation, any_engine.columns(relation), "there")
     assert take_sample(there, [known], key=KEY)[1] == [1.0]
+
+
+FORMS = ("_NUMBER", "_COMMA_NUMBER", "_FAR_NUMBER", "_ISO_DAY", "_LOCAL_DAY", "_MINUTES")
+
+
+def test_a_hash_is_that_which_ledgers_have_known_since_the_first_release():
+    """Of key and marked cells; so what was recognized before is recognized after each change of the query."""
+    rows = {"b": ["X ", "2024-03-01", "1,50", ""], "a": [7, 12, None, 3]}
+    cells = [["x", "7"], ["2024-01-03", "12"], ["1500m"], ["3"]]
+    found, _ = take_sample(open_table(pa.table(rows)), [], key=KEY)
+    joined = [KEY.hex() + "".join(f"\x1f{cell}" for cell in one) for one in cells]
+    turned = [KEY.hex() + "".join(f"\x1f{cell}" for cell in one[::-1]) for one in cells]
+    hashes = {int(hashlib.md5(one.encode()).hexdigest()[:16], 16) for one in (*joined, *turned)}
+    assert set(found.hashes.tolist()) == hashes
+
+
+@pytest.mark.parametrize(
+    "pattern", [value for name, value in vars(fingerprint).items() if name in FORMS]
+)
+@given(text=st.data())
+@settings(max_examples=50, deadline=None)
+def test_every_form_of_a_text_begins_as_the_first_pattern_says(pattern: str, text: st.DataObject):
+    drawn = text.draw(st.from_regex(re.compile("^" + pattern, re.ASCII)))
+    assert re.match(fingerprint._BEGINS_FORM, drawn)
 
 
 ALL_KINDS = ("integer", "number", "text", "boolean", "date", "timestamp", "time")

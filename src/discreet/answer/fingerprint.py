@@ -28,6 +28,7 @@ _DIGITS = 16  # of a hash, in hexadecimal
 _NUMBER = r"^[+-]?([0-9]{1,15}([.][0-9]*)?|[.][0-9]+)(e[+-]?[0-9]{1,2})?$"
 _COMMA_NUMBER = r"^[+-]?[0-9]{1,15},[0-9]+(e[+-]?[0-9]{1,2})?$"
 _FAR_NUMBER = r"^[+-]?([0-9]{16,}[.][0-9]*|[0-9.]+e[+]?[0-9]+|nan|inf|infinity)$"
+_BEGINS_FORM = "^([0-9+.-]|nan|inf)"
 _ISO_DAY, _LOCAL_DAY = r"[0-9]{4}[-/.][0-9]{2}[-/.][0-9]{2}", r"[0-9]{2}[-/.][0-9]{2}[-/.][0-9]{4}"
 _MINUTES = "[0-9]{2}:[0-9]{2}"
 _MIDNIGHT = " 00:00:00"
@@ -35,6 +36,7 @@ _MIDNIGHT = " 00:00:00"
 # 'Unnamed: 0'.
 _PANDAS_INDEX = re.compile(r"__index_level_\d+__|Unnamed: 0(\.\d+)?")
 _UNNAMED = "column{}"  # a column without a name, by its place from 1
+_MOST_ARGUMENTS = 50  # of a function, which PostgreSQL limits to 100
 _FAR = 10**15  # beyond it, doubles are no whole numbers
 
 
@@ -89,9 +91,12 @@ def _sample_batches(batches: Iterable[Any], known: Sequence[Sample]) -> tuple[Sa
     wanted = np.unique(np.concatenate([np.zeros(0, np.uint64), *(one.hashes for one in known)]))
     is_met = np.zeros(len(wanted), bool)
     cut = max((one.hashes[-1] for one in known if not one.is_whole), default=np.uint64(0))
+    # A sample that is whole may hold any hash; of all others, none beyond the cut is looked for.
+    is_any_wanted = any(one.is_whole and len(one.hashes) for one in known)
     least, has_more = np.zeros(0, np.uint64), False
     for column in (column for batch in batches for column in batch.columns):
-        found = _parse_hashes(column)
+        most = max(least[-1], cut) if has_more and not is_any_wanted else None
+        found = _parse_hashes(column, most)
         if len(wanted):
             places = np.minimum(np.searchsorted(wanted, found), len(wanted) - 1)
             is_met[places[wanted[places] == found]] = True
@@ -115,13 +120,18 @@ def _shared_rows(one: Sample, mine: Sample, least: Array, met: Array) -> float:
     return max(common / len(one.hashes), common / max(size, 1.0))
 
 
-def _parse_hashes(column: Any) -> Array:
-    """Return hexadecimal texts of 16 digits as numbers."""
+def _parse_hashes(column: Any, most: Any = None) -> Array:
+    """Return hexadecimal texts of 16 digits as numbers; far above `most` they may be left out."""
     joined = column.cast("large_string").buffers()[2]
     if not len(column) or joined is None:
         return np.zeros(0, np.uint64)
     start, count = column.offset * _DIGITS, len(column) * _DIGITS
     digits = np.frombuffer(joined, np.uint8)[start : start + count].reshape(-1, _DIGITS)
+    if most is not None:
+        # The first half of the digits, compared as bytes: 0 to 9 stand before a to f.
+        halves = digits.view(">u8")[:, 0]
+        last = np.frombuffer(f"{int(most):016x}"[:8].encode("ascii"), ">u8")[0]
+        digits = digits[halves <= last]
     values = np.where(digits > ord("9"), digits - ord("a") + 10, digits - ord("0")).astype(np.uint8)
     return (values[:, 0::2] << 4 | values[:, 1::2]).view(">u8").ravel().astype(np.uint64)
 
@@ -149,22 +159,36 @@ def _query(relation: exp.Table, columns: Sequence[Column], key: str) -> exp.Sele
     texts = build.select_named(
         dict(zip(names, plain, strict=True)), source=build.subquery(read, "discreet_cells")
     )
+    marked = {name: _mark_cell(build.column(name)) for name in names}
+    texts = build.select_named(marked, source=build.subquery(texts, "discreet_texts"))
     named = {f"discreet_hash_{place}": tree for place, tree in enumerate(hashes)}
     return build.select_named(named, source=build.subquery(texts, "discreet_texts"))
 
 
 def _hash_row(names: Sequence[str], key: str) -> exp.Expr:
     """Return the hash of the cells that hold anything: a field that one record has changes no other."""
-    joined: exp.Expr = build.text(key)
-    for name in names:
-        cell = build.column(name)
-        is_empty = exp.EQ(this=cell.copy(), expression=build.text(""))
-        held = _concatenate_texts(build.text("\x1f"), cell)
-        joined = _concatenate_texts(
-            joined, exp.Case(ifs=[exp.If(this=is_empty, true=build.text(""))], default=held)
-        )
+    joined = _join_texts([build.text(key), *(build.column(name) for name in names)])
     # Half of it, so that a hash of more cells cannot be computed from it without the key.
     return _first_characters(exp.MD5(this=joined), _DIGITS)
+
+
+def _mark_cell(cell: exp.Expr) -> exp.Expr:
+    """Return the text of a cell behind a mark, nothing where it holds nothing."""
+    is_empty = exp.EQ(this=cell.copy(), expression=build.text(""))
+    held = _concatenate_texts(build.text("\x1f"), cell)
+    return exp.Case(ifs=[exp.If(this=is_empty, true=build.text(""))], default=held)
+
+
+def _join_texts(texts: Sequence[exp.Expr]) -> exp.Expr:
+    """Return texts joined at once: one after the other would copy all before it for each of them."""
+    joined = list(texts)
+    while len(joined) > 1:
+        parts = range(0, len(joined), _MOST_ARGUMENTS)
+        joined = [
+            exp.Anonymous(this="CONCAT", expressions=joined[first : first + _MOST_ARGUMENTS])
+            for first in parts
+        ]
+    return joined[0]
 
 
 def _read_cell(column: Column) -> exp.Expr:
@@ -226,10 +250,15 @@ def _text_form(text: exp.Expr) -> exp.Expr:
         ),
         rf"^{_MINUTES}$": _concatenate_texts(text.copy(), zero.copy()),
     }
+    # Most texts are none of these: one pattern decides it.
+    is_plain = exp.Not(this=_matches_pattern(text, _BEGINS_FORM))
     return exp.Case(
         ifs=[
-            exp.If(this=_matches_pattern(text, pattern), true=form)
-            for pattern, form in forms.items()
+            exp.If(this=is_plain, true=text.copy()),
+            *(
+                exp.If(this=_matches_pattern(text, pattern), true=form)
+                for pattern, form in forms.items()
+            ),
         ],
         default=text.copy(),
     )
