@@ -173,11 +173,11 @@ class Store:
     def _append_once(self, work: Callable[[StatementConnection], T], attempt: _Attempt) -> T:
         engine = self._own_engine()
         with self._turn:
-            if self._kept is None:
-                self._kept = engine.raw_connection()
-                self._place.begin_appends(self._kept.dbapi_connection)
-            raw: Any = self._kept.dbapi_connection
             try:
+                if self._kept is None:
+                    self._kept = engine.raw_connection()
+                    self._place.begin_appends(self._kept.dbapi_connection)
+                raw: Any = self._kept.dbapi_connection
                 with self._place.begin_plain(raw):
                     options = {OPTION: self._seal}
                     done = work(PlainConnection(raw, engine.dialect, options))
@@ -193,23 +193,28 @@ class Store:
 
     def _look_up_once(self, work: Callable[[StatementConnection], T]) -> T:
         engine = self._own_engine()
+        kept: PoolProxiedConnection | None = None
         try:
-            kept = self._readers.pop()
-        except IndexError:
-            kept = engine.raw_connection()
-            self._place.begin_lookups(kept.dbapi_connection)
-        try:
+            kept = self._take_reader()
             plain = PlainConnection(kept.dbapi_connection, engine.dialect, {OPTION: self._seal})
             done = work(plain)
             plain.close()
-        except engine.dialect.loaded_dbapi.Error as error:
-            kept.invalidate()
-            raise DBAPIError(None, None, error) from None
-        except BaseException:
-            kept.invalidate()
+        except BaseException as error:
+            if kept is not None:
+                kept.invalidate()
+            if isinstance(error, engine.dialect.loaded_dbapi.Error):
+                raise DBAPIError(None, None, error) from None
             raise
         self._readers.append(kept)
         return done
+
+    def _take_reader(self) -> PoolProxiedConnection:
+        try:
+            return self._readers.pop()
+        except IndexError:
+            kept = self._own_engine().raw_connection()
+            self._place.begin_lookups(kept.dbapi_connection)
+            return kept
 
     def _drop_readers(self) -> None:
         while self._readers:
