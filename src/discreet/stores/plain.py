@@ -7,7 +7,7 @@ a plain connection and on SQLAlchemy's.
 from __future__ import annotations
 
 from collections import namedtuple
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Protocol
@@ -61,6 +61,10 @@ class PlainResult:
 
     def __init__(self, cursor: Any, row: Any) -> None:
         self._cursor, self._row = cursor, row
+
+    def __iter__(self) -> Iterator[Any]:
+        """Yield the rows with their names."""
+        yield from map(self._row._make, self._cursor)
 
     def one_or_none(self) -> Any:
         """Return the row with its names, None without one."""

@@ -187,8 +187,11 @@ class Ledger(AuthenticatedStore):
         """
         from discreet.dp.ledger import queries
 
-        with self._store.reading() as connection:
-            return [queries.remaining_budget(connection, account) for account in accounts]
+        return self._store.look_up(
+            lambda connection: [
+                queries.remaining_budget(connection, account) for account in accounts
+            ]
+        )
 
     def accounts(self) -> list[Account]:
         """Return every account that was ever charged, with its latest budget, by name."""

@@ -16,6 +16,7 @@ from discreet.dp.ledger.records import Account, LedgerEntry, RemainingBudget, Sp
 from discreet.dp.ledger.units import PER_DELTA, PER_EPSILON, PER_RHO, Units, limits_in_units
 from discreet.stores import StoreHead
 from discreet.stores.authenticated import read_store_head
+from discreet.stores.plain import StatementConnection
 
 
 def find_answer(connection: Connection, key: str) -> bytes | None:
@@ -36,7 +37,7 @@ def known_heads(connection: Connection) -> dict[str, StoreHead]:
     return {name: read_store_head(text) for name, text in json.loads(written).items()}
 
 
-def remaining_budget(connection: Connection, account: Account) -> RemainingBudget:
+def remaining_budget(connection: StatementConnection, account: Account) -> RemainingBudget:
     """Return what `account` has left where it has least."""
     limits = limits_in_units(account.budget)
     is_zcdp = account.budget.accounting == "zcdp"

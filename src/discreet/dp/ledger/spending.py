@@ -11,6 +11,7 @@ from sqlalchemy import Connection, Update, bindparam, case, func, insert, select
 from discreet.dp.ledger.schema import EVERYTHING_ELSE, spending
 from discreet.dp.ledger.units import MOST, NOTHING, Units
 from discreet.errors import Bug
+from discreet.stores.plain import StatementConnection
 
 _BATCH_SIZE = 500  # names in one statement
 _CURRENCIES = (spending.c.epsilon, spending.c.delta, spending.c.rho, spending.c.slip)
@@ -78,7 +79,7 @@ def open_account(connection: Connection, account: str) -> None:
 
 
 def most_spent(
-    connection: Connection, account: str, cells: frozenset[str] | None, *, by: str
+    connection: StatementConnection, account: str, cells: frozenset[str] | None, *, by: str
 ) -> tuple[Units, str | None]:
     """Return the largest spending among the rows of `cells`, and the cell that spent most of `by`."""
     rows = _spending_rows(connection, account)
@@ -97,7 +98,7 @@ def cell_row_name(cell: str) -> str:
     return f"={cell}"
 
 
-def _spending_rows(connection: Connection, account: str) -> dict[str, Units]:
+def _spending_rows(connection: StatementConnection, account: str) -> dict[str, Units]:
     found = connection.execute(_ROWS, {"of": account})
     return {row.cell: Units(row.epsilon, row.delta, row.rho, row.slip) for row in found}
 

@@ -39,6 +39,7 @@ from discreet.server.gateway.plans import (
 )
 from discreet.server.gateway.private_answers import (
     QUESTION_TRAITS,
+    PermittedQuestion,
     answer_notices,
     cast_answer,
     cost_of_answer,
@@ -176,7 +177,23 @@ def _run_private(
     return replace(outcome, cost=cost_of_answer(asked, answer))
 
 
-def _permitted_question(session: SessionState, plan: PrivatePlan, values: Sequence[object]) -> Any:
+def _permitted_question(
+    session: SessionState, plan: PrivatePlan, values: Sequence[object]
+) -> PermittedQuestion:
+    """Return the question that a plan asks with these values; it is read once under the same settings."""
+    key, settings = (session.user, *map(repr, values)), session.variables.all()
+    known = plan.questions.get(key)
+    if known is not None and known[0] is settings:
+        return known[1]
+    asked = _read_question(session, plan, values)
+    if len(plan.questions) < _MOST_QUESTIONS:
+        plan.questions[key] = settings, asked
+    return asked
+
+
+def _read_question(
+    session: SessionState, plan: PrivatePlan, values: Sequence[object]
+) -> PermittedQuestion:
     tree = require_row_query(bind_query(plan.tree, plan.parameters, values, traits=QUESTION_TRAITS))
     authority, subject = session.authority, session.subject
     relations = relations_of(plan.tree, authority, subject)
@@ -276,6 +293,7 @@ def _rollback_transaction(session: SessionState, _: kinds.Statement) -> Outcome:
 
 
 _MOST_PREPARED = 1000
+_MOST_QUESTIONS = 64  # kept of one plan
 _NO_TRANSACTION = (Notice("WARNING", "there is no transaction in progress", "25P01"),)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,6 +13,7 @@ from sqlglot import exp
 from discreet.engines.databases.database import EngineQuery
 from discreet.guard.access.authority import Authority, Relation
 from discreet.guard.rewrite.permitted import PermittedQuery, PermittedWrite
+from discreet.server.gateway.private_answers import PermittedQuestion
 from discreet.server.session import PreparedStatement
 
 PLANS_CACHED = 2048  # decided statements
@@ -72,11 +74,17 @@ class CatalogPlan:
 
 @dataclass(frozen=True)
 class PrivatePlan:
-    """A query that is answered under differential privacy."""
+    """A query that is answered under differential privacy.
+
+    `questions` are those of some values, with the settings under which each was read.
+    """
 
     basis: DecisionBasis
     tree: exp.Query
     parameters: tuple[str, ...]
+    questions: dict[object, tuple[Mapping[str, str], PermittedQuestion]] = field(
+        default_factory=dict[object, "tuple[Mapping[str, str], PermittedQuestion]"], compare=False
+    )
 
 
 @dataclass(frozen=True)
