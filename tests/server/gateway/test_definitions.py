@@ -191,6 +191,36 @@ SCRIPTS = {
         CREATE TEMP TABLE mine (a integer); INSERT INTO mine VALUES (5); SELECT * FROM mine; RESET ROLE; DISCARD TEMP; SELECT * FROM u;
         SELECT id FROM t
     """,
+    "MATCH FULL and ALTER CONSTRAINT": """
+        CREATE TABLE p (a integer, b integer, PRIMARY KEY (a, b)); INSERT INTO p VALUES (1, 1), (2, 2);
+        CREATE TABLE c (a integer, b integer, x integer, CONSTRAINT k FOREIGN KEY (a, b) REFERENCES p MATCH FULL ON DELETE SET NULL);
+        INSERT INTO c VALUES (1, 1, 1), (NULL, NULL, 2), (2, 2, 3); INSERT INTO c VALUES (1, NULL, 1); INSERT INTO c VALUES (3, 3, 1);
+        UPDATE c SET a = NULL WHERE x = 1; DELETE FROM p WHERE a = 1; SELECT * FROM c ORDER BY x;
+        ALTER TABLE c ALTER CONSTRAINT k DEFERRABLE INITIALLY DEFERRED; BEGIN; INSERT INTO c VALUES (9, 9, 9); COMMIT;
+        ALTER TABLE c ALTER CONSTRAINT nothing DEFERRABLE; ALTER TABLE p ALTER CONSTRAINT p_pkey DEFERRABLE;
+        CREATE TABLE d (a integer, b integer, FOREIGN KEY (a, b) REFERENCES p ON DELETE SET NULL (a)); INSERT INTO d VALUES (2, 2);
+        DELETE FROM c; DELETE FROM p; SELECT * FROM d; CREATE TABLE e (a integer REFERENCES p ON DELETE SET NULL (x))
+    """,
+    "AND CHAIN, LOCK and names": """
+        CREATE TABLE t (a name PRIMARY KEY, b integer); COMMIT AND CHAIN; ROLLBACK AND CHAIN;
+        BEGIN; INSERT INTO t VALUES ('x', 1); COMMIT AND CHAIN; INSERT INTO t VALUES ('y', 2); ROLLBACK AND CHAIN; SELECT * FROM t; COMMIT AND NO CHAIN;
+        BEGIN READ ONLY; COMMIT AND CHAIN; INSERT INTO t VALUES ('z', 3); ROLLBACK; SELECT a || '!' FROM t WHERE a = current_user OR a = 'x';
+        LOCK TABLE t; GRANT SELECT ON t TO {role}; SET ROLE {role}; BEGIN; LOCK t IN ACCESS SHARE MODE; LOCK t IN ROW EXCLUSIVE MODE; ROLLBACK;
+        BEGIN; LOCK TABLE t IN SHARE MODE NOWAIT; ROLLBACK; RESET ROLE; GRANT INSERT ON t TO {role}; SET ROLE {role}; BEGIN;
+        LOCK t IN ROW EXCLUSIVE MODE; LOCK t IN SHARE MODE; ROLLBACK; RESET ROLE; BEGIN; LOCK TABLE t, nothing; ROLLBACK
+    """,
+    "policies that are altered, and comments": """
+        CREATE TABLE t (a integer, b integer); INSERT INTO t VALUES (1, 1), (2, 2); ALTER TABLE t ENABLE ROW LEVEL SECURITY;
+        GRANT ALL ON t TO {role}; CREATE POLICY p ON t USING (a = 1); ALTER POLICY p ON t USING (a = 2) WITH CHECK (b < 5);
+        SET ROLE {role}; SELECT * FROM t; INSERT INTO t VALUES (2, 9); INSERT INTO t VALUES (2, 3); ALTER POLICY p ON t USING (true); RESET ROLE;
+        ALTER POLICY p ON t RENAME TO q; ALTER POLICY p ON t USING (true); ALTER POLICY q ON t TO current_user; SET ROLE {role}; SELECT * FROM t; RESET ROLE;
+        ALTER POLICY q ON t USING (nothing = 1); CREATE POLICY i ON t FOR INSERT WITH CHECK (true); ALTER POLICY i ON t USING (true);
+        COMMENT ON TABLE t IS 'a table'; COMMENT ON COLUMN t.b IS 'a column'; SELECT obj_description('t'::regclass, 'pg_class'), col_description('t'::regclass, 2);
+        SELECT description, objsubid FROM pg_description WHERE objoid = 't'::regclass; COMMENT ON COLUMN t.nothing IS 'x'; COMMENT ON VIEW t IS 'x';
+        COMMENT ON TABLE t IS NULL; SELECT obj_description('t'::regclass, 'pg_class'); SET ROLE {role}; COMMENT ON TABLE t IS 'x'; RESET ROLE;
+        SELECT set_config('application_name', 'me', false); SHOW application_name; BEGIN; SELECT set_config('application_name', 'you', true); SHOW application_name;
+        COMMIT; SHOW application_name; SET TIME ZONE INTERVAL '+00:00' HOUR TO MINUTE; PREPARE q AS SELECT a FROM t WHERE a = $1; EXECUTE q(2)
+    """,
 }
 
 

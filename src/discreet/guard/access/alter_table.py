@@ -380,6 +380,24 @@ def _drop_constraint(
     return change.with_relation(_without_constraints(relation, {action.name}))
 
 
+def _alter_constraint(
+    change: AuthorityChange, relation: Relation, action: objects.AlterConstraint
+) -> AuthorityChange:
+    found = next((one for one in named_constraints(relation) if one.name == action.name), None)
+    what = f'constraint "{action.name}" of relation "{relation.name}"'
+    if found is None:
+        raise StatementFailed("42704", f"{what} does not exist")
+    if found.kind != "f":
+        raise StatementFailed("42809", f"{what} is not a foreign key constraint")
+    keys = tuple(
+        replace(key, deferrable=action.deferrable, deferred=action.deferred)
+        if key.name == action.name
+        else key
+        for key in relation.foreign_keys
+    )
+    return change.with_relation(replace(relation, foreign_keys=keys))
+
+
 def _rename_constraint(
     change: AuthorityChange, relation: Relation, action: objects.RenameConstraint
 ) -> AuthorityChange:
@@ -450,6 +468,7 @@ _STEPS: Mapping[type, Callable[..., AuthorityChange]] = {
     objects.SetIdentity: _set_identity,
     objects.AddConstraint: _add_constraint,
     objects.DropConstraint: _drop_constraint,
+    objects.AlterConstraint: _alter_constraint,
     objects.RenameConstraint: _rename_constraint,
     objects.RenameColumn: _rename_column,
     objects.RenameRelation: _rename_relation,

@@ -135,6 +135,8 @@ _STEPS: dict[type[Statement], Callable[..., AuthorityChange]] = {
     objects.RenameIndex: indexes.rename_index,
     objects.AlterRowSecurity: attached.alter_row_security,
     objects.CreatePolicy: attached.create_policy,
+    objects.CommentOn: attached.comment_on,
+    objects.AlterPolicy: attached.alter_policy,
     objects.CreateMask: attached.create_mask,
     objects.CreateControl: attached.create_control,
     objects.CreateTrigger: attached.create_trigger,

@@ -21,6 +21,7 @@ from discreet.guard.access.change import AuthorityChange
 from discreet.guard.access.decide import Decision, owns, privilege_on
 from discreet.guard.access.dependents import named_in, parse_stored_sql
 from discreet.guard.access.names import (
+    KIND_NAMES,
     find_named_role,
     find_owned,
     find_relation,
@@ -28,7 +29,9 @@ from discreet.guard.access.names import (
     need_table,
 )
 from discreet.guard.statements.objects import (
+    AlterPolicy,
     AlterRowSecurity,
+    CommentOn,
     CreateControl,
     CreateMask,
     CreatePolicy,
@@ -52,6 +55,22 @@ def alter_row_security(change: AuthorityChange, statement: AlterRowSecurity) -> 
     return change.with_relation(relation)
 
 
+def comment_on(change: AuthorityChange, statement: CommentOn) -> AuthorityChange:
+    """COMMENT ON; only the owner."""
+    relation = find_owned(change.authority, change.role, statement.relation)
+    text = statement.text_of_comment or None
+    if statement.column is not None:
+        _need_column(relation, statement.column)
+        columns = tuple(
+            replace(one, comment=text) if one.name == statement.column else one
+            for one in relation.columns
+        )
+        return change.with_relation(replace(relation, columns=columns))
+    if KIND_NAMES[relation.kind] != statement.kind:
+        raise StatementFailed("42809", f'"{relation.name}" is not a {statement.kind}')
+    return change.with_relation(replace(relation, comment=text))
+
+
 def create_policy(change: AuthorityChange, statement: CreatePolicy) -> AuthorityChange:
     """CREATE POLICY; only the owner."""
     relation = find_owned(change.authority, change.role, statement.relation)
@@ -63,6 +82,33 @@ def create_policy(change: AuthorityChange, statement: CreatePolicy) -> Authority
         raise StatementFailed("42601", "WITH CHECK cannot be applied to SELECT or DELETE")
     _need_free(relation.policies, policy.name, "policy", relation)
     return change.with_relation(replace(relation, policies=(*relation.policies, policy)))
+
+
+def alter_policy(change: AuthorityChange, statement: AlterPolicy) -> AuthorityChange:
+    """ALTER POLICY; only the owner."""
+    relation = find_owned(change.authority, change.role, statement.relation)
+    found = next((one for one in relation.policies if one.name == statement.name), None)
+    if found is None:
+        raise StatementFailed(
+            "42704", f'policy "{statement.name}" for table "{relation.name}" does not exist'
+        )
+    if statement.new is not None:
+        _need_free(relation.policies, statement.new, "policy", relation)
+        changed = replace(found, name=statement.new)
+    else:
+        if found.command == "INSERT" and statement.using is not None:
+            raise StatementFailed("42601", "only WITH CHECK expression allowed for INSERT")
+        if found.command in ("SELECT", "DELETE") and statement.check is not None:
+            raise StatementFailed("42601", "only USING expression allowed for SELECT, DELETE")
+        roles = statement.roles
+        changed = replace(
+            found,
+            roles=found.roles if roles is None else _resolve_roles(change, roles),
+            using=found.using if statement.using is None else statement.using,
+            check=found.check if statement.check is None else statement.check,
+        )
+    policies = tuple(changed if one is found else one for one in relation.policies)
+    return change.with_relation(replace(relation, policies=policies))
 
 
 def create_mask(change: AuthorityChange, statement: CreateMask) -> AuthorityChange:

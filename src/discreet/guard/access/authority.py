@@ -148,6 +148,7 @@ class ForeignKey:
     set_columns: tuple[str, ...] = ()
     deferrable: bool = False
     deferred: bool = False
+    full: bool = False  # MATCH FULL: all columns are NULL, or none
 
 
 @dataclass(frozen=True)

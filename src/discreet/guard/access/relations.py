@@ -361,6 +361,7 @@ def _resolve_key(
             raise StatementFailed(
                 "42703", f'column "{name}" referenced in foreign key constraint does not exist'
             )
+    _need_own_columns(relation, key)
     columns = key.target_columns or target.primary_key
     if not columns:
         raise StatementFailed(
@@ -374,6 +375,14 @@ def _resolve_key(
     if target is not relation:
         _need_references(change, target, columns)
     return replace(key, target=target.key, target_columns=columns)
+
+
+def _need_own_columns(relation: Relation, key: ForeignKey) -> None:
+    for name in key.set_columns:
+        if name not in key.columns:
+            state = "42703" if relation.column(name) is None else "42P10"
+            text = f'column "{name}" referenced in ON DELETE SET action must be part of foreign key'
+            raise StatementFailed(state, text)
 
 
 def _need_unique(target: Relation, columns: tuple[str, ...]) -> None:

@@ -88,6 +88,8 @@ def engine_column_type(column: RelationColumn, traits: EngineTraits) -> exp.Data
         raise StatementFailed("42704", f'type "{column.type}" does not exist')
     if kind.this in _NUMBERS_ITSELF:
         raise StatementFailed("0A000", "identity columns are not supported", hint="Use integer.")
+    if kind.this == exp.DataType.Type.NAME:
+        return exp.DataType.build("TEXT")
     if traits.has_letter_types:
         return kind
     if kind.this == exp.DataType.Type.ARRAY:
@@ -182,7 +184,8 @@ def _unique_constraint(columns: Sequence[str]) -> exp.Expr:
 def is_checked_by_engine(key: ForeignKey) -> bool:
     """Whether an engine with foreign keys checks this one: it has neither actions nor delays."""
     actions = {key.on_delete, key.on_update}
-    return actions <= {"no action", "restrict"} and not key.deferrable
+    is_full = key.full and len(key.columns) > 1
+    return actions <= {"no action", "restrict"} and not key.deferrable and not is_full
 
 
 def foreign_key_definition(key: ForeignKey, targets: Mapping[Name, tuple[str, ...]]) -> exp.Expr:

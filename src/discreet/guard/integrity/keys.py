@@ -156,14 +156,18 @@ def _dangling_rows(key: ForeignKey, target: Relation, changes: exp.Query) -> exp
         exp.EQ(this=build.column(theirs, of="there"), expression=build.column(new(mine), of="c"))
         for mine, theirs in pairs
     )
-    given = build.all_of(
-        exp.not_(build.is_null(build.column(new(mine), of="c"))) for mine, _ in pairs
-    )
+    parts = [exp.not_(build.is_null(build.column(new(mine), of="c"))) for mine, _ in pairs]
+    given = build.all_of(one.copy() for one in parts)
     missing = exp.not_(exp.Exists(this=there.where(same)))
     rows = build.select(
         build.alias_as(build.number(1), "one"), source=build.subquery(changes.copy(), "c")
     )
-    return rows.where(exp.and_(given, missing))
+    if not key.full or len(pairs) == 1:
+        return rows.where(exp.and_(given, missing))
+    some = exp.Paren(this=build.any_of(parts))
+    partial = exp.and_(some, exp.not_(exp.Paren(this=given.copy())))
+    dangling = exp.and_(given, missing)
+    return rows.where(exp.or_(exp.Paren(this=partial), exp.Paren(this=dangling)))
 
 
 def _orphaned_rows(

@@ -33,7 +33,7 @@ _READ_AS = {"name": "text", "jsonb": "json"}
 _NAMES = {
     **ALIASES,
     **SERIALS,
-    "jsonb": "json",
+    **_READ_AS,
     "double": "float8",
     "string": "text",
     "blob": "bytea",

@@ -12,9 +12,8 @@ from discreet.guard.access.decide import has_privs_of
 from discreet.guard.rewrite.analysis import ExpressionContext, StatementAnalysis, rule
 from discreet.guard.rewrite.expressions import session_text
 from discreet.guard.rewrite.kinds import InferredType, data_type
+from discreet.guard.statements.cursor import DATABASE
 from discreet.sql import build
-
-DATABASE = "discreet"  # the result of current_database() unless the session has another name
 
 
 def _database_name(reading: StatementAnalysis) -> str:

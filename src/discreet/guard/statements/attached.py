@@ -18,6 +18,7 @@ from discreet.guard.access.authority import (
 from discreet.guard.statements.cursor import StatementCursor
 from discreet.guard.statements.fragments import expression
 from discreet.guard.statements.objects import (
+    AlterPolicy,
     CreateControl,
     CreateMask,
     CreatePolicy,
@@ -53,6 +54,19 @@ def parse_create_policy(cursor: StatementCursor) -> Statement:
     using = expression(cursor.enclosed()) if cursor.take("using") else None
     check = expression(cursor.enclosed()) if cursor.take("with", "check") else None
     return CreatePolicy(relation, RowPolicy(name, roles, command, using, check, permissive))
+
+
+def parse_alter_policy(cursor: StatementCursor) -> Statement:
+    """ALTER POLICY name ON table [TO …] [USING (…)] [WITH CHECK (…)] | RENAME TO name."""
+    name = cursor.name()
+    cursor.need("on")
+    relation = cursor.relation()
+    if cursor.take("rename", "to"):
+        return AlterPolicy(relation, name, new=cursor.name())
+    roles = _parse_roles(cursor) if cursor.take("to") else None
+    using = expression(cursor.enclosed()) if cursor.take("using") else None
+    check = expression(cursor.enclosed()) if cursor.take("with", "check") else None
+    return AlterPolicy(relation, name, roles, using, check)
 
 
 def parse_create_mask(cursor: StatementCursor) -> Statement:

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from discreet.errors import StatementFailed
+from discreet.guard.access.authority import ForeignKey
 from discreet.guard.statements.cursor import StatementCursor
 from discreet.guard.statements.fragments import expression
 from discreet.guard.statements.objects import (
     AddColumn,
     AddConstraint,
+    AlterConstraint,
     AlterOwner,
     AlterRowSecurity,
     AlterTable,
+    CommentOn,
     CreateSchema,
     Drop,
     DropColumn,
@@ -33,6 +36,7 @@ from discreet.guard.statements.tables import (
     TableParts,
     parse_column,
     parse_default,
+    parse_deferral,
     parse_identity,
     parse_table_constraint,
 )
@@ -74,6 +78,36 @@ def parse_drop_relations(cursor: StatementCursor, kind: str) -> Statement:
     relations = cursor.listed(cursor.relation)
     what = "view" if kind == "view" else "sequence" if kind == "sequence" else "table"
     return Drop(relations, what, if_exists, _parse_cascade(cursor))
+
+
+def parse_comment(cursor: StatementCursor) -> Statement:
+    """COMMENT ON TABLE | VIEW | SEQUENCE | COLUMN name IS text | NULL."""
+    cursor.need("comment", "on")
+    column = None
+    if cursor.take("column"):
+        names = [cursor.name()]
+        while cursor.take("."):
+            names.append(cursor.name())
+        if not 2 <= len(names) <= 3:
+            raise StatementFailed("42601", "column name must be qualified")
+        kind, column = "column", names[-1]
+        relation: Written = (names[-3] if len(names) == 3 else None, names[-2])
+    else:
+        kind = next((one for one in ("table", "view", "sequence") if cursor.take(one)), None)
+        if kind is None:
+            raise StatementFailed(
+                "0A000",
+                f"comments on a {cursor.word.text} are not stored",
+                hint="Tables, views, sequences and columns have comments.",
+            )
+        relation = cursor.relation()
+    cursor.need("is")
+    text = None if cursor.take("null") else cursor.string()
+    match kind:
+        case "table" | "view" | "sequence" | "column":
+            return CommentOn(kind, relation, column, text)
+        case _:
+            raise cursor.unexpected()
 
 
 def parse_alter_schema(cursor: StatementCursor) -> Statement:
@@ -135,7 +169,7 @@ def _parse_whole(cursor: StatementCursor, relation: Written) -> Statement | None
             cursor.need(*words, "row", "level", "security")
             return _parse_row_security(relation, " ".join(words))
     place = cursor.place
-    if cursor.take("alter"):
+    if not cursor.at("alter", "constraint") and cursor.take("alter"):
         cursor.take("column")
         column = cursor.name()
         if cursor.take("set", "encrypted"):
@@ -178,6 +212,10 @@ def _parse_action(cursor: StatementCursor) -> TableAction:
         cursor.take("column")
         if_exists = cursor.take("if", "exists")
         return DropColumn(cursor.name(), if_exists, _parse_cascade(cursor))
+    if cursor.take("alter", "constraint"):
+        name = cursor.name()
+        found = parse_deferral(cursor, ForeignKey((), ("", ""), ()))
+        return AlterConstraint(name, found.deferrable, found.deferred)
     if cursor.take("alter"):
         cursor.take("column")
         return _parse_alter_column(cursor)

@@ -13,6 +13,7 @@ from discreet.sql.names import fold_name
 T = TypeVar("T")
 
 
+DATABASE = "discreet"  # the name of the served database, unless the session has another one
 Kind = Literal["word", "name", "string", "number", "symbol", "end"]
 
 # PostgreSQL's reserved words: none of them is a name unless it is quoted.
@@ -230,6 +231,8 @@ class StatementCursor:
         if not self.take("."):
             return None, first
         second = self.name()
+        if first == DATABASE and self.take("."):
+            return second, self.name()
         if self.at("."):
             raise StatementFailed(
                 "0A000",

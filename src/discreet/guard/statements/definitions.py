@@ -21,7 +21,7 @@ from discreet.guard.statements.cursor import StatementCursor, words_of
 from discreet.guard.statements.rights import AlterRole, CreateRole
 from discreet.guard.statements.statement import Statement
 
-_BEGINNINGS = ("create", "alter", "drop", "grant", "revoke", "declassify", "reassign")
+_BEGINNINGS = ("comment", "create", "alter", "drop", "grant", "revoke", "declassify", "reassign")
 
 # PostgreSQL's features that are not supported, and their alternatives.
 _ELSEWHERE: dict[str, str] = {
@@ -98,6 +98,8 @@ def _parse_statement(cursor: StatementCursor) -> Statement:
         return grants.parse_revoke(cursor)
     if cursor.at("security"):
         return labels.parse_security_label(cursor)
+    if cursor.at("comment"):
+        return changes.parse_comment(cursor)
     if cursor.at("declassify"):
         return labels.parse_declassify(cursor)
     if cursor.take("create"):
@@ -175,6 +177,7 @@ _ALTERS: dict[str, Callable[[StatementCursor], Statement]] = {
     "group": lambda cursor: roles.parse_alter_role(cursor, "group"),
     "schema": changes.parse_alter_schema,
     "table": changes.parse_alter_table,
+    "policy": attached.parse_alter_policy,
     "index": indexes.parse_alter_index,
     "sequence": sequences.parse_alter_sequence,
     "view": changes.parse_alter_view,

@@ -158,6 +158,15 @@ class DropConstraint:
 
 
 @dataclass(frozen=True)
+class AlterConstraint:
+    """ALTER CONSTRAINT name [NOT] DEFERRABLE [INITIALLY …]."""
+
+    name: str
+    deferrable: bool
+    deferred: bool
+
+
+@dataclass(frozen=True)
 class RenameConstraint:
     """RENAME CONSTRAINT name TO name."""
 
@@ -189,6 +198,7 @@ TableAction = (
     | SetIdentity
     | AddConstraint
     | DropConstraint
+    | AlterConstraint
     | RenameConstraint
     | RenameColumn
     | RenameRelation
@@ -203,6 +213,16 @@ class AlterTable(Statement):
     actions: tuple[TableAction, ...]
     kind: Literal["table", "view", "sequence"] = "table"
     if_exists: bool = False
+
+
+@dataclass(frozen=True)
+class CommentOn(Statement):
+    """COMMENT ON TABLE | VIEW | SEQUENCE | COLUMN name IS text; None removes it."""
+
+    kind: Literal["table", "view", "sequence", "column"]
+    relation: Written
+    column: str | None
+    text_of_comment: str | None
 
 
 @dataclass(frozen=True)
@@ -277,6 +297,18 @@ class CreatePolicy(Statement):
 
     relation: Written
     policy: RowPolicy
+
+
+@dataclass(frozen=True)
+class AlterPolicy(Statement):
+    """ALTER POLICY name ON table [TO roles] [USING (…)] [WITH CHECK (…)], or RENAME TO."""
+
+    relation: Written
+    name: str
+    roles: tuple[str, ...] | None = None
+    using: str | None = None
+    check: str | None = None
+    new: str | None = None
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,6 @@ _ELSEWHERE = {
     "merge": "Use INSERT … ON CONFLICT, or UPDATE and INSERT.",
     "listen": "There are no notifications.",
     "notify": "There are no notifications.",
-    "lock": "Transactions are serializable: none is needed.",
     "vacuum": "The engine maintains itself.",
     "analyze": "The engine maintains itself.",
     "analyse": "The engine maintains itself.",
@@ -34,7 +33,6 @@ _ELSEWHERE = {
     "load": "There are no libraries to load.",
     "call": "There are no procedures.",
     "do": "There are no blocks of code.",
-    "comment": "Comments on objects are not stored.",
     "import": "Register the source with the server.",
     "attach": "One database is served.",
     "detach": "One database is served.",
@@ -175,5 +173,6 @@ _READERS: Mapping[str, Callable[[StatementCursor], Statement]] = {
     "close": portals.parse_close,
     "execute": portals.parse_execute,
     "truncate": portals.parse_truncate,
+    "lock": portals.parse_lock,
     "copy": copying.parse_copy,
 }

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from sqlglot import exp
 
 from discreet.errors import StatementFailed
+from discreet.guard.access.authority import Privilege
 from discreet.guard.statements import statement as kinds
 from discreet.guard.statements.cursor import StatementCursor
 from discreet.guard.statements.trees import parse_expression, parse_query
@@ -78,7 +79,7 @@ def parse_prepare(cursor: StatementCursor, read: Callable[[str], kinds.Statement
         types = tuple(part.strip().lower() for part in _split_types(cursor.enclosed()))
     cursor.need("as")
     statement = read(_remaining_text(cursor))
-    if not isinstance(statement, (kinds.Query, kinds.Write)):
+    if not isinstance(statement, (kinds.Query, kinds.Write, kinds.Execute)):
         raise StatementFailed("0A000", "only queries and writes can be prepared")
     return kinds.Prepare(name, statement, types)
 
@@ -126,6 +127,36 @@ def _no_analyze() -> StatementFailed:
     return StatementFailed(
         "0A000", "EXPLAIN ANALYZE is not supported: it would reveal how many rows there are"
     )
+
+
+_LOCK_MODES: dict[tuple[str, ...], tuple[Privilege, ...]] = {
+    ("access", "share"): (Privilege.SELECT, Privilege.INSERT),
+    ("row", "share"): (Privilege.INSERT,),
+    ("row", "exclusive"): (Privilege.INSERT,),
+    ("share", "update", "exclusive"): (),
+    ("share", "row", "exclusive"): (),
+    ("share",): (),
+    ("exclusive",): (),
+    ("access", "exclusive"): (),
+}
+
+
+def parse_lock(cursor: StatementCursor) -> kinds.Lock:
+    """Read LOCK [TABLE] names [IN mode MODE] [NOWAIT]."""
+    cursor.take("table")
+    relations = cursor.listed(lambda: _parse_table_name(cursor))
+    more: tuple[Privilege, ...] = ()
+    if cursor.take("in"):
+        for words, privileges in _LOCK_MODES.items():
+            if cursor.take(*words):
+                more = privileges
+                break
+        else:
+            raise cursor.unexpected()
+        cursor.need("mode")
+    cursor.take("nowait")
+    least = (Privilege.UPDATE, Privilege.DELETE, Privilege.TRUNCATE)
+    return kinds.Lock(relations, (*least, *more))
 
 
 def parse_truncate(cursor: StatementCursor) -> kinds.Truncate:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+from discreet.guard.access.authority import Privilege
+
 if TYPE_CHECKING:
     from sqlglot import exp
 
@@ -39,6 +41,14 @@ class Truncate(Statement):
     """TRUNCATE."""
 
     relations: tuple[Written, ...]
+
+
+@dataclass(frozen=True)
+class Lock(Statement):
+    """LOCK TABLE names IN mode; `privileges` are those of which one permits it."""
+
+    relations: tuple[Written, ...]
+    privileges: tuple[Privilege, ...]
 
 
 @dataclass(frozen=True)
@@ -108,12 +118,16 @@ class Begin(Statement):
 
 @dataclass(frozen=True)
 class Commit(Statement):
-    """COMMIT or END."""
+    """COMMIT or END; with `chain` another transaction begins."""
+
+    chain: bool = False
 
 
 @dataclass(frozen=True)
 class Rollback(Statement):
-    """ROLLBACK or ABORT."""
+    """ROLLBACK or ABORT; with `chain` another transaction begins."""
+
+    chain: bool = False
 
 
 @dataclass(frozen=True)

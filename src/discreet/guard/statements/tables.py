@@ -362,19 +362,15 @@ def _parse_references(
     key = ForeignKey(columns, (target[0] or "", target[1]), target_columns, name)
     while cursor.at_any("on", "match"):
         key = _parse_action(cursor, key)
-    return _parse_deferral(cursor, key), target
+    return parse_deferral(cursor, key), target
 
 
 def _parse_action(cursor: StatementCursor, key: ForeignKey) -> ForeignKey:
     """Parse MATCH, ON DELETE or ON UPDATE."""
     if cursor.take("match"):
-        if not cursor.take("simple") and not (cursor.take("full") and len(key.columns) == 1):
-            raise StatementFailed(
-                "0A000",
-                "only MATCH SIMPLE is supported",
-                hint="Write CHECK ((a IS NULL) = (b IS NULL)) beside it.",
-            )
-        return key
+        if cursor.at("partial"):
+            raise StatementFailed("0A000", "MATCH PARTIAL not yet implemented")
+        return replace(key, full=cursor.choose("simple", "full") == "full")
     cursor.need("on")
     event = cursor.choose("delete", "update")
     action = _choose_action(cursor)
@@ -396,7 +392,7 @@ def _choose_action(cursor: StatementCursor) -> ReferentialAction:
     raise cursor.unexpected()
 
 
-def _parse_deferral(cursor: StatementCursor, key: ForeignKey) -> ForeignKey:
+def parse_deferral(cursor: StatementCursor, key: ForeignKey) -> ForeignKey:
     """Parse [NOT] DEFERRABLE and INITIALLY DEFERRED | IMMEDIATE, in any order."""
     can, later = None, None
     while True:

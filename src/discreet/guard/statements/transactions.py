@@ -58,20 +58,21 @@ def _parse_isolation_level(cursor: StatementCursor) -> str:
     raise cursor.unexpected()
 
 
-def _parse_end_options(cursor: StatementCursor) -> None:
+def _parse_end_options(cursor: StatementCursor) -> bool:
+    """Return whether AND CHAIN is given."""
     if not cursor.take("work"):
         cursor.take("transaction")
-    if cursor.take("and"):
-        if not cursor.take("no"):
-            raise StatementFailed("0A000", "AND CHAIN is not supported: send BEGIN")
-        cursor.need("chain")
+    if not cursor.take("and"):
+        return False
+    is_chain = not cursor.take("no")
+    cursor.need("chain")
+    return is_chain
 
 
 def parse_commit(cursor: StatementCursor) -> kinds.Commit:
     """Read COMMIT or END."""
     _refuse_prepared(cursor)
-    _parse_end_options(cursor)
-    return kinds.Commit()
+    return kinds.Commit(chain=_parse_end_options(cursor))
 
 
 def parse_rollback(cursor: StatementCursor) -> kinds.Rollback | kinds.RollbackTo:
@@ -82,8 +83,7 @@ def parse_rollback(cursor: StatementCursor) -> kinds.Rollback | kinds.RollbackTo
     if cursor.take("to"):
         cursor.take("savepoint")
         return kinds.RollbackTo(cursor.name())
-    _parse_end_options(cursor)
-    return kinds.Rollback()
+    return kinds.Rollback(chain=_parse_end_options(cursor))
 
 
 def _refuse_prepared(cursor: StatementCursor) -> None:

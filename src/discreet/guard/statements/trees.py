@@ -9,6 +9,7 @@ from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
 from discreet.errors import StatementFailed
+from discreet.guard.statements.cursor import DATABASE
 from discreet.guard.statements.dialect import ClientPostgres
 from discreet.sql.limits import (
     SUBQUERIES,
@@ -16,6 +17,7 @@ from discreet.sql.limits import (
     check_subquery_nesting,
     too_deep,
 )
+from discreet.sql.names import fold_identifier
 from discreet.sql.walk import extra_clauses
 
 # It logs what it cannot parse, which is refused here with an error of our own.
@@ -38,7 +40,16 @@ def parse_tree(text: str) -> exp.Expr:
         raise StatementFailed("42601", "syntax error: one statement was expected")
     check_size(trees[0])
     check_subquery_nesting(trees[0], SUBQUERIES)
+    if DATABASE in text.lower():
+        _remove_own_database(trees[0])
     return trees[0]
+
+
+def _remove_own_database(tree: exp.Expr) -> None:
+    """Take the name of the served database from names of three parts."""
+    for table in tree.find_all(exp.Table):
+        if fold_identifier(table.args.get("catalog")) == DATABASE:
+            table.set("catalog", None)
 
 
 def _syntax_error_message(error: SqlglotError) -> str:

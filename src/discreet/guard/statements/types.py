@@ -17,6 +17,7 @@ COLUMN_TYPES: Mapping[str, str] = {
             *("bytea", "date", "interval", "uuid", "json"),
         )
     },
+    "name": "name",
     **{name: name for name in ("time", "timestamp", "timestamptz")},
 }
 # Longest first, where one begins like another.

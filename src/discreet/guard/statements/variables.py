@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from discreet.errors import StatementFailed
 from discreet.guard.statements import statement as kinds
 from discreet.guard.statements.cursor import StatementCursor
@@ -49,7 +51,7 @@ def _parse_special(cursor: StatementCursor, *, local: bool) -> kinds.Statement |
         role = None if cursor.take("none") else _word_or_string(cursor)
         return kinds.SetRole(role, local=local)
     if cursor.take("time", "zone"):
-        value = None if cursor.take("local") else _parse_value(cursor)
+        value = None if cursor.take("local") else _parse_zone(cursor)
         return kinds.SetVariable("timezone", value, local=local)
     if cursor.take("transaction"):
         if cursor.at("snapshot"):
@@ -64,6 +66,22 @@ def _parse_special(cursor: StatementCursor, *, local: bool) -> kinds.Statement |
         mode = cursor.choose("deferred", "immediate")
         return kinds.SetConstraints(names, mode == "deferred")
     return None
+
+
+def _parse_zone(cursor: StatementCursor) -> str | None:
+    """Return a time zone; INTERVAL '+00:00' HOUR TO MINUTE is a distance to UTC, here 0 only."""
+    if not cursor.take("interval"):
+        return _parse_value(cursor)
+    written = cursor.string()
+    if cursor.take("hour", "to"):
+        cursor.need("minute")
+    if not re.fullmatch(r"[+-]?0{1,2}(:00)?(:00)?", written):
+        raise StatementFailed(
+            "0A000",
+            "a time zone that is a distance is UTC here",
+            hint="Write its name, such as 'Europe/Berlin'.",
+        )
+    return "UTC"
 
 
 def _parse_modes(cursor: StatementCursor, prefix: str, *, local: bool) -> kinds.SetVariable:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _NOTHING: Mapping[str, str] = {
     **dict.fromkeys(
         (
-            *("obj_description", "col_description", "shobj_description", "pg_get_ruledef"),
+            *("shobj_description", "pg_get_ruledef"),
             *("pg_get_function_arguments", "pg_get_function_result"),
             *("pg_get_function_identity_arguments", "pg_get_functiondef", "pg_get_partkeydef"),
             *("pg_get_function_sqlbody", "pg_get_function_arg_default"),

@@ -86,7 +86,7 @@ def _format_actions(key: ForeignKey | None) -> str:
     """Return what follows the target of a foreign key, where it differs from PostgreSQL's default."""
     if key is None:
         return ""
-    text = ""
+    text = " MATCH FULL" if key.full else ""
     for event, action in (("UPDATE", key.on_update), ("DELETE", key.on_delete)):
         if action != "no action":
             text += f" ON {event} {action.upper()}"

@@ -114,6 +114,24 @@ def _find_serial_sequence(snapshot: CatalogSnapshot) -> Implementation:
     return find
 
 
+def _object_comment(snapshot: CatalogSnapshot) -> Implementation:
+    def find(oid: int, kind: str = "pg_class") -> str | None:
+        seen = snapshot.seen.get(oid)
+        return seen.relation.comment if seen is not None and kind == "pg_class" else None
+
+    return find
+
+
+def _column_comment(snapshot: CatalogSnapshot) -> Implementation:
+    def find(oid: int, number: int) -> str | None:
+        seen = snapshot.seen.get(oid)
+        if seen is None or not 1 <= number <= len(seen.columns):
+            return None
+        return seen.columns[number - 1].comment
+
+    return find
+
+
 def _view_definition(snapshot: CatalogSnapshot) -> Implementation:
     def define(view: str, path: str) -> str | None:
         oid = require_registered_oid(snapshot, "regclass", view, read_path(path))
@@ -265,6 +283,9 @@ def _function_table() -> dict[tuple[str, int], CatalogFunction]:
         ("pg_get_indexdef", 3): CatalogFunction((OID, INT, BOOL), TEXT, _define_index_column),
         ("pg_get_viewdef", 1): CatalogFunction((TEXT,), TEXT, _view_definition, path=True),
         ("pg_get_triggerdef", 1): CatalogFunction((OID,), TEXT, _define_trigger),
+        ("obj_description", 1): CatalogFunction((OID,), TEXT, _object_comment),
+        ("obj_description", 2): CatalogFunction((OID, TEXT), TEXT, _object_comment),
+        ("col_description", 2): CatalogFunction((OID, INT), TEXT, _column_comment),
         ("pg_get_serial_sequence", 2): CatalogFunction(
             (TEXT, TEXT), TEXT, _find_serial_sequence, path=True
         ),

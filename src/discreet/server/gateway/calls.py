@@ -14,6 +14,7 @@ from discreet.server.gateway.audit import AuditDraft
 from discreet.server.gateway.model_calls import LEARN, explain_model, learn_model
 from discreet.server.gateway.plans import CallPlan
 from discreet.server.gateway.session_state import SessionState
+from discreet.server.gateway.variables import READ_ONLY
 from discreet.server.session import Notice, Outcome, PreparedStatement
 from discreet.writing import make_private_folder
 
@@ -40,6 +41,8 @@ def run_call(
         result = "locked"
     elif plan.name == "discreet_backup":
         result = _make_backup(session, arguments, note)
+    elif plan.name == "set_config":
+        result = _set_config(session, arguments)
     else:
         raise Bug(f"The function {plan.name} is not implemented.")
     return _call_outcome(prepared, result, note)
@@ -85,6 +88,23 @@ def _unlock_column(
         raise StatementFailed("22023", "a key is 32 bytes or 64 hexadecimal digits")
     session.keys.unlock(key_id, key)
     return "unlocked"
+
+
+def _set_config(session: SessionState, arguments: Sequence[object]) -> str:
+    """Set a setting, as SET or SET LOCAL does, and return its value."""
+    if len(arguments) != 3 or arguments[0] is None:
+        raise StatementFailed("42883", "set_config takes a setting, its value and a boolean")
+    name, value = str(arguments[0]).lower(), arguments[1]
+    if name == "discreet.clearance" and value:
+        session.labels.require_clearance(session.authority, session.login, str(value))
+    if name in ("role", "session_authorization"):
+        raise StatementFailed("0A000", "set_config does not change the role", hint="Use SET ROLE.")
+    was_read_only = session.variables.get(READ_ONLY) == "on"
+    is_local = str(arguments[2]).lower() in ("t", "true", "on", "1", "yes")
+    session.variables.set(name, None if value is None else str(value), local=is_local)
+    if was_read_only and session.variables.get(READ_ONLY) == "off":
+        session.transaction.require_unread()
+    return session.variables.get(name)
 
 
 def _key_of(session: SessionState, name: str) -> str:
@@ -139,4 +159,8 @@ def _argument_value(argument: exp.Expr, values: Sequence[object]) -> object:
         return values[int(inner.name) - 1]
     if isinstance(inner, exp.Literal):
         return str(inner.this)
+    if isinstance(inner, exp.Boolean):
+        return bool(inner.this)
+    if isinstance(inner, exp.Null):
+        return None
     raise StatementFailed("0A000", "only literals and parameters are accepted")

@@ -69,6 +69,8 @@ _TAGS: Mapping[type[Statement], str] = {
     objects.AlterOwner: "ALTER TABLE",
     objects.AlterRowSecurity: "ALTER TABLE",
     objects.CreatePolicy: "CREATE POLICY",
+    objects.AlterPolicy: "ALTER POLICY",
+    objects.CommentOn: "COMMENT",
     objects.CreateMask: "CREATE MASK",
     objects.CreateControl: "CREATE CONTROL",
     objects.CreateTrigger: "CREATE TRIGGER",
@@ -145,7 +147,7 @@ def _check_definition(session: SessionState, statement: Statement, after: Author
     match statement:
         case objects.CreateTrigger():
             _check_trigger(session, statement, after)
-        case objects.CreatePolicy() | objects.CreateMask():
+        case objects.CreatePolicy() | objects.CreateMask() | objects.AlterPolicy():
             _check_rule(session, statement, after)
         case rights.Grant(budget=Allowance() as allowance):
             _check_allowance(session, allowance, after)
@@ -184,15 +186,19 @@ def _without_temporary(authority: Authority) -> Authority:
 
 
 def _check_rule(
-    session: SessionState, statement: objects.CreatePolicy | objects.CreateMask, after: Authority
+    session: SessionState,
+    statement: objects.CreatePolicy | objects.CreateMask | objects.AlterPolicy,
+    after: Authority,
 ) -> None:
     """Refuse a policy or a mask that could not be evaluated, before the first read."""
     is_mask = isinstance(statement, objects.CreateMask)
-    texts = (
-        (statement.mask.expression,)
-        if is_mask
-        else (statement.policy.using, statement.policy.check)
-    )
+    match statement:
+        case objects.CreateMask():
+            texts: tuple[str | None, ...] = (statement.mask.expression,)
+        case objects.CreatePolicy():
+            texts = (statement.policy.using, statement.policy.check)
+        case objects.AlterPolicy():
+            texts = (statement.using, statement.check)
     for text in filter(None, texts):
         check_rule(
             text,

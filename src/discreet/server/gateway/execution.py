@@ -250,6 +250,8 @@ def _run_explain(
     values: Sequence[object],
 ) -> Outcome:
     inner, cost = plan.prepared.plan, None
+    if isinstance(inner, InnerPlan):  # of EXECUTE
+        values, inner = inner.values, inner.prepared.plan
     if isinstance(inner, PrivatePlan):
         lines, cost = session.private_answers.explain(_permitted_question(session, inner, values))
     elif isinstance(inner, CallPlan):
@@ -278,17 +280,32 @@ def _begin_transaction(session: SessionState, statement: kinds.Begin) -> Outcome
     return Outcome("BEGIN", notices=(warning,) if was_open else ())
 
 
-def _commit_transaction(session: SessionState, _: kinds.Statement) -> Outcome:
+def _commit_transaction(session: SessionState, statement: kinds.Commit) -> Outcome:
     was_open = session.transaction.status != "I"
+    following = _following_transaction(session, chain=statement.chain)
     is_kept = session.transaction.commit()
     session.end_transaction()
+    if following is not None:
+        _begin_transaction(session, following)
     return Outcome("COMMIT" if is_kept else "ROLLBACK", notices=() if was_open else _NO_TRANSACTION)
 
 
-def _rollback_transaction(session: SessionState, _: kinds.Statement) -> Outcome:
+def _following_transaction(session: SessionState, *, chain: bool) -> kinds.Begin | None:
+    """Return the transaction that AND CHAIN begins, with the modes of this one; None without it."""
+    if not chain:
+        return None
+    if not session.transaction.is_explicit:
+        raise StatementFailed("25P01", "AND CHAIN can only be used in transaction blocks")
+    return kinds.Begin(session.variables.get("transaction_read_only") == "on")
+
+
+def _rollback_transaction(session: SessionState, statement: kinds.Rollback) -> Outcome:
     was_open = session.transaction.status != "I"
+    following = _following_transaction(session, chain=statement.chain)
     session.transaction.rollback()
     session.end_transaction()
+    if following is not None:
+        _begin_transaction(session, following)
     return Outcome("ROLLBACK", notices=() if was_open else _NO_TRANSACTION)
 
 
@@ -425,4 +442,5 @@ _ACTIONS: Mapping[type[kinds.Statement], Callable[[SessionState, Any], Outcome]]
     kinds.Fetch: lambda session, statement: cursors.fetch_cursor(session.cursors, statement),
     kinds.CloseCursor: lambda session, statement: cursors.close_cursor(session.cursors, statement),
     kinds.Truncate: writes.truncate_tables,
+    kinds.Lock: writes.lock_tables,
 }

@@ -58,7 +58,7 @@ from discreet.server.gateway.variables import SHOWN
 from discreet.server.session import PreparedStatement
 from discreet.sql import build
 
-CALLS = ("discreet_unlock", "discreet_lock", "discreet_backup", "discreet_learn")
+CALLS = ("discreet_unlock", "discreet_lock", "discreet_backup", "discreet_learn", "set_config")
 # A value of each type, to parse a query whose values are not known yet.
 _SAMPLES: dict[str, object] = {
     **dict.fromkeys(("int2", "int4", "int8", "numeric", "float4", "float8"), 1),

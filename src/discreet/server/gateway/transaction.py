@@ -77,6 +77,11 @@ class SessionTransaction:
         """The rights as this statement sees them: the newest at its start, or the transaction's own."""
         return self._pending or self._seen
 
+    @property
+    def is_explicit(self) -> bool:
+        """Whether a user's BEGIN opened it."""
+        return self._kind == "explicit"
+
     def refresh(self) -> None:
         """Renew the rights: before a statement is decided."""
         self._seen = self._current()

@@ -9,14 +9,14 @@ from sqlglot import exp
 from discreet.errors import AccessDenied, StatementFailed
 from discreet.guard.access.authority import Privilege
 from discreet.guard.access.decide import privilege_on
-from discreet.guard.access.names import find_relation
+from discreet.guard.access.names import KIND_NAMES, find_relation
 from discreet.guard.integrity.keys import require_unreferenced
 from discreet.guard.integrity.triggers import TriggerMonitor, watch_levels
 from discreet.guard.integrity.write import write
 from discreet.guard.levels import write as levels
 from discreet.guard.rewrite.bind import bind_write
 from discreet.guard.rewrite.permitted import PermittedWrite
-from discreet.guard.statements.statement import CopyIn, Truncate
+from discreet.guard.statements.statement import CopyIn, Lock, Truncate
 from discreet.server.gateway.audit import AuditDraft
 from discreet.server.gateway.decrypt_reads import encrypt_write
 from discreet.server.gateway.encrypted_columns import has_cells
@@ -117,3 +117,23 @@ def truncate_tables(session: SessionState, statement: Truncate) -> Outcome:
         tree = exp.Delete(this=build.table(*relation.physical))
         session.transaction.write().execute(tree, touches=[relation.physical])
     return Outcome("TRUNCATE TABLE")
+
+
+def lock_tables(session: SessionState, statement: Lock) -> Outcome:
+    """Check LOCK TABLE; nothing waits for it, as transactions are serializable."""
+    if not session.transaction.is_explicit:
+        raise StatementFailed("25P01", "LOCK TABLE can only be used in transaction blocks")
+    for written in statement.relations:
+        relation = find_relation(session.authority, session.role, written)
+        found = [
+            privilege_on(session.authority, session.role, relation, one)
+            for one in statement.privileges
+        ]
+        if not any(found):
+            raise AccessDenied(
+                f"permission denied for {KIND_NAMES[relation.kind]} {relation.name}",
+                reason=found[0].reason,
+            )
+        if relation.kind == "sequence":
+            raise StatementFailed("42809", f'"{relation.name}" is not a table or view')
+    return Outcome("LOCK TABLE")

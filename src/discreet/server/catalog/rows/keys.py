@@ -56,7 +56,7 @@ def _reference_columns(snapshot: CatalogSnapshot, constraint: Constraint) -> Row
         "confkey": [target.number(column) for column in constraint.target_columns],
         "confupdtype": _ACTIONS[constraint.key.on_update] if constraint.key else "a",
         "confdeltype": _ACTIONS[constraint.key.on_delete] if constraint.key else "a",
-        "confmatchtype": "s",
+        "confmatchtype": "f" if constraint.key is not None and constraint.key.full else "s",
         "condeferrable": constraint.key is not None and constraint.key.deferrable,
         "condeferred": constraint.key is not None and constraint.key.deferred,
         "conindid": snapshot.index(target, used) if used else 0,

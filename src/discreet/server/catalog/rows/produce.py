@@ -64,6 +64,7 @@ _SYSTEM: Mapping[str, Producer] = {
     "pg_policy": keys.pg_policy,
     "pg_proc": server.pg_proc,
     "pg_depend": sequences.pg_depend,
+    "pg_description": relations.pg_description,
     "pg_sequence": sequences.pg_sequence,
     "pg_sequences": sequences.pg_sequences,
     "pg_rewrite": relations.pg_rewrite,

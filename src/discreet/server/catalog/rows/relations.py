@@ -134,6 +134,16 @@ def _attribute_row(relation: int, number: int, name: str, of: ModifiedType) -> R
     }
 
 
+def pg_description(snapshot: CatalogSnapshot) -> Iterator[Row]:
+    """Return comments on relations and their columns."""
+    classes = system_relations()["pg_catalog", "pg_class"].oid
+    for oid, seen in snapshot.seen.items():
+        texts = [seen.relation.comment, *(column.comment for column in seen.columns)]
+        for number, text in enumerate(texts):
+            if text is not None:
+                yield {"objoid": oid, "classoid": classes, "objsubid": number, "description": text}
+
+
 def pg_attrdef(snapshot: CatalogSnapshot) -> Iterator[Row]:
     """Return defaults of columns."""
     for oid, seen in snapshot.seen.items():
