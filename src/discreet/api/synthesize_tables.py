@@ -80,8 +80,8 @@ def synthesize_tables(  # noqa: PLR0913 -- the options of the command
     """Return synthetic tables whose keys refer to each other, and charge them to the ledger once.
 
     A person with all rows in all tables is protected as one unit. The unit of each child table must be the
-    column that refers to the parent's unit. All tables are attacked before any is handed out. The same
-    request on the same data gives the same tables, free.
+    column that refers to the parent's unit, or to a key of another child table. All tables are attacked before
+    any is handed out. The same request on the same data gives the same tables, free.
 
     Args:
         source: The parent table, or a PostgreSQL database with all tables; the policy says where others are.
