@@ -77,6 +77,9 @@ def _take_pictures(folder: Path, hospital: Path, address: str) -> None:
 
 def _take_custodian(page: Any, address: str, folder: Path) -> None:
     _take_picture(page, folder / "home.png")
+    page.get_by_role("link", name="Assess patients in detail").click()
+    page.get_by_role("button", name="Assess", exact=True).click()
+    _take_picture(page, folder / "assess.png", whole=False)
     page.goto(f"{address}/guard")
     _take_picture(page, folder / "guard.png", whole=False)
     page.get_by_role("link", name="See as another user").click()

@@ -23,7 +23,7 @@ pytestmark = pytest.mark.xdist_group("browser")  # one browser is enough
 # Each user with the pages they have.
 ADMIN = ClientInfo("admin", "127.0.0.1", is_local=True)
 PAGES = {
-    "admin": ("/", "/journal", "/guard", "/guard/see-as"),
+    "admin": ("/", "/journal", "/guard", "/guard/see-as", "/assess?table=patients"),
     "analyst": ("/", "/ask"),
     "clerk": ("/", "/ask?table=patients"),
 }
@@ -248,3 +248,18 @@ def test_the_custodian_sees_as_the_nurse_and_why(tabs: dict[str, ConsoleTab]):
     assert "oncology" in tab.page.get_by_role("table", name="What nurse sees").inner_text()
     for scheme in ("light", "dark"):
         assert tab.find_violations(scheme=scheme) == []
+
+
+def test_the_custodian_assesses_a_table(tabs: dict[str, ConsoleTab]):
+    tab = tabs["admin"]
+    tab.open("/")
+    tab.page.get_by_role("link", name="Assess patients in detail").click()
+    tab.page.get_by_role("button", name="Assess", exact=True).click()
+    assert "people are unique on birth_date, sex and postcode" in tab.verdict()
+    sets = tab.page.get_by_role("table", name="The smallest sets of columns that single people out")
+    assert "birth_date + postcode" in sets.inner_text()
+    for scheme in ("light", "dark"):
+        assert tab.find_violations(scheme=scheme) == []
+    tab.page.set_viewport_size({"width": 320, "height": 900})
+    assert tab.page.evaluate(CUT_OFF) == []
+    assert tab.complaints == []

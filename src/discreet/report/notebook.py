@@ -82,7 +82,8 @@ def _format_value(value: object) -> str:
     return f"{value:,}" if isinstance(value, int) else format_short(value)
 
 
-def _assessment_card(found: Assessment) -> Card:
+def assessment_card(found: Assessment) -> Card:
+    """Return the card of an assessment."""
     from discreet.measure.describe import weighted_rows
 
     unique = format_percent(found.unique / found.people) if found.people else "no people"
@@ -578,7 +579,7 @@ def _draft_card(found: PolicyDraft) -> Card:
 # By the names of classes, each of which exists once: looking one up must not load the others.
 _CARDS: dict[str, Callable[[Any], Card]] = {
     "Answer": _answer_card,
-    "Assessment": _assessment_card,
+    "Assessment": assessment_card,
     "AttackReport": _attacks_card,
     "CollectedReports": _reports_card,
     "Composition": _composition_card,

@@ -11,7 +11,7 @@ from tests.server.console.conftest import MARKUP, token_of
 if TYPE_CHECKING:
     from tests.server.console.conftest import Console
 
-PAGES = ("/", "/ask", "/journal", "/guard", "/guard/see-as")
+PAGES = ("/", "/ask", "/journal", "/guard", "/guard/see-as", "/assess")
 ACTIONS = ("/sign-out", "/ask/price", "/journal/verify", "/journal/export", "/journal/proof")
 
 
@@ -22,7 +22,7 @@ def test_a_page_leads_to_the_sign_in(console: Console, page: str):
         assert (answer.status_code, answer.headers["location"]) == (303, "/console/sign-in")
 
 
-@pytest.mark.parametrize("action", [*ACTIONS, "/ask", "/guard/see-as"])
+@pytest.mark.parametrize("action", [*ACTIONS, "/ask", "/guard/see-as", "/assess"])
 @pytest.mark.parametrize("attack", ["no token", "other token", "other site"])
 def test_an_action_that_no_page_of_ours_sent_is_refused(console: Console, action: str, attack: str):
     with console.sign_in("clerk") as client, console.sign_in("nurse") as other:
@@ -49,6 +49,7 @@ def test_every_response_has_the_headers_that_guard_it(console: Console, page: st
     assert "frame-ancestors 'none'" in policy
     assert headers["x-frame-options"] == "DENY"
     assert headers["x-content-type-options"] == "nosniff"
+    assert "unsafe" not in policy
     kept = "public, max-age=3600" if page.startswith("/static/") else "no-store"
     assert headers["cache-control"] == kept
 

@@ -9,6 +9,7 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
 from discreet.server.console.ask import show_ask, show_price, take_question
+from discreet.server.console.assess import show_assess_page, take_assessment
 from discreet.server.console.guard import show_guard
 from discreet.server.console.home import show_home
 from discreet.server.console.journal import (
@@ -34,6 +35,8 @@ def mount_console(app: Starlette) -> None:
             Route("/ask", guard_endpoint(show_ask), methods=["GET"]),
             Route("/ask", guard_endpoint(take_question), methods=["POST"]),
             Route("/ask/price", guard_endpoint(show_price), methods=["POST"]),
+            Route("/assess", guard_endpoint(show_assess_page), methods=["GET"]),
+            Route("/assess", guard_endpoint(take_assessment), methods=["POST"]),
             Route("/guard", guard_endpoint(show_guard), methods=["GET"]),
             Route("/guard/see-as", guard_endpoint(show_see_as), methods=["GET", "POST"]),
             Route("/journal", guard_endpoint(show_journal), methods=["GET"]),
