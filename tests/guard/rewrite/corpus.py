@@ -181,6 +181,27 @@ SELECT name IS NULL, name IS NOT NULL, (id = 1) IS TRUE, dept IS DISTINCT FROM '
 """
 
 WRITES = """
+UPDATE rich SET name = 'x'
+UPDATE rich SET name = 'x' WHERE sal > 200 RETURNING name
+UPDATE rich SET sal = sal + 1 RETURNING name, sal
+INSERT INTO rich VALUES ('Zoe', 500)
+DELETE FROM rich WHERE name = 'Cid'
+DELETE FROM rich
+UPDATE chain SET name = upper(name)
+UPDATE plain SET who = who || '!' WHERE place = 'it' RETURNING who, place
+UPDATE plain SET who = 'x', nr = nr
+UPDATE plain SET twice = 'x'
+UPDATE plain SET nr = 9 FROM dep d WHERE d.dept = plain.place
+INSERT INTO plain (nr, who) VALUES (20, 'Zoe') RETURNING nr, who, twice
+INSERT INTO plain (nr, twice) VALUES (20, 'Zoe')
+INSERT INTO plain VALUES (20, 'Zoe')
+DELETE FROM plain WHERE place = 'hr' RETURNING nr
+DELETE FROM plain USING emp e WHERE e.id = plain.nr AND e.sal > 100
+UPDATE plain2 SET who = 'y' WHERE nr = 1 RETURNING who
+DELETE FROM plain2 WHERE twice = 'AnnAnn'
+UPDATE counted SET n = 1
+INSERT INTO counted VALUES (1)
+DELETE FROM counted
 UPDATE emp SET name = d.dept FROM dep d WHERE d.dept = emp.dept
 UPDATE emp e SET name = d.dept FROM dep d WHERE d.dept = e.dept RETURNING e.name
 UPDATE emp SET name = d.dept FROM dep d WHERE d.boss = emp.id RETURNING emp.id, name

@@ -84,6 +84,10 @@ DELETE FROM note RETURNING (SELECT max(sal) FROM emp)
 UPDATE note SET body = 'x' RETURNING (SELECT budget FROM dep LIMIT 1)
 INSERT INTO note (id) VALUES (100) RETURNING (SELECT max(sal) FROM emp)
 TABLE emp
+UPDATE chain SET name = 'x'
+INSERT INTO rich VALUES ('x', 1)
+DELETE FROM rich
+UPDATE plain SET who = 'x'
 SELECT name FROM emp FOR UPDATE
 SELECT e.name FROM emp e JOIN note n ON n.author = e.name FOR SHARE
 SELECT u FROM emp e, unnest(ARRAY[e.sal]) u
@@ -193,9 +197,8 @@ SELECT name FROM emp WHERE name ~ ANY (ARRAY['a'])
 SELECT EXISTS (DELETE FROM note)
 SELECT 1; SELECT 2
 SELECT pg_catalog.lower('A')
-UPDATE chain SET name = 'x'
-INSERT INTO rich VALUES ('x', 1)
-DELETE FROM rich
+UPDATE counted SET n = 1
+INSERT INTO plain (nr, who) VALUES (1, 'x') ON CONFLICT DO NOTHING
 """
 
 

@@ -52,6 +52,9 @@ GRANTS = (
     "GRANT SELECT, INSERT, UPDATE, DELETE ON note TO ann, bob",
     "GRANT SELECT ON rich, chain TO bob",
     "GRANT SELECT (name) ON rich TO carl",
+    "GRANT SELECT, INSERT, UPDATE, DELETE ON plain, plain2, rich TO carl",
+    "GRANT SELECT, UPDATE (who), DELETE ON plain TO ann",
+    "GRANT ALL ON counted TO ann",
     "ALTER TABLE note ENABLE ROW LEVEL SECURITY",
     "CREATE POLICY own ON note USING (author = current_user)",
     "CREATE POLICY shared ON note FOR SELECT USING (mark = 0)",
@@ -60,6 +63,17 @@ GRANTS = (
 VIEWS = (
     ("rich", "SELECT name, sal FROM emp WHERE sal > 100", "name text, sal numeric(10,2)"),
     ("chain", "SELECT name FROM rich", "name text"),
+    (
+        "plain",
+        "SELECT id AS nr, name AS who, dept AS place, name || name AS twice FROM emp WHERE id < 5",
+        "nr integer, who text, place text, twice text",
+    ),
+    (
+        "plain2",
+        "SELECT nr, who, twice FROM plain WHERE who <> 'Dee'",
+        "nr integer, who text, twice text",
+    ),
+    ("counted", "SELECT count(*) AS n FROM emp", "n bigint"),
 )
 ROWS = {
     "emp": [

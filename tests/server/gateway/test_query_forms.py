@@ -47,7 +47,7 @@ def world(request, open_server, connect):
         "CREATE POLICY mine ON staff USING (ward = 'A');"
         "CREATE MASK hide ON staff (name) TO ann USING (left(name, 1) || '*')"
     )
-    return admin, connect(server, "ann")
+    return admin, connect(server, "ann"), lambda user: connect(server, user)
 
 
 def outcome(client, text: str, *values: object) -> object:
@@ -59,7 +59,7 @@ def outcome(client, text: str, *values: object) -> object:
 
 
 def test_arrays_are_sent_stored_and_compared(world):
-    admin, ann = world
+    admin, ann, _ = world
     admin.run("CREATE TABLE kept (id int, a int[] DEFAULT '{7}', t text[], n numeric[], d date[])")
     admin.run(
         "INSERT INTO kept VALUES ($1, $2, $3, $4, $5)",
@@ -82,7 +82,7 @@ def test_arrays_are_sent_stored_and_compared(world):
 
 
 def test_arrays_show_no_hidden_row_and_nothing_behind_a_mask(world):
-    _, ann = world
+    _, ann, _ = world
     assert ann.rows("SELECT id FROM staff WHERE name = ANY('{Ann,Bob,B*}')") == []
     assert ann.rows("SELECT id FROM staff WHERE 'secret' = ANY(tags) OR tags @> '{secret}'") == []
     # An element of a hidden row that cannot be cast, or a division by its zero, is no failure.
@@ -92,7 +92,7 @@ def test_arrays_show_no_hidden_row_and_nothing_behind_a_mask(world):
 
 
 def test_functions_in_from_are_rows_of_what_is_visible(world):
-    admin, ann = world
+    admin, ann, _ = world
     admin.run("INSERT INTO bonus SELECT * FROM unnest($1::int[], $2::int[])", [8, 9], [80, None])
     assert admin.rows("SELECT extra FROM bonus WHERE id > 7 ORDER BY id") == [(80,), (None,)]
     assert ann.rows(
@@ -107,7 +107,7 @@ def test_functions_in_from_are_rows_of_what_is_visible(world):
 
 
 def test_for_update_holds_off_other_writers_until_the_end(world):
-    admin, ann = world
+    admin, ann, _ = world
     admin.run("GRANT SELECT (id) ON bonus TO PUBLIC; CREATE USER reader")
     assert ann.rows("SELECT id FROM bonus WHERE id = 1 FOR UPDATE") == [(1,)]
     ann.run("BEGIN")
@@ -124,7 +124,7 @@ def test_for_update_holds_off_other_writers_until_the_end(world):
 
 
 def test_for_update_needs_the_right_to_update(world, request):
-    admin, ann = world
+    admin, ann, _ = world
     admin.run(
         "REVOKE UPDATE ON bonus FROM ann; CREATE TABLE other (id int); GRANT ALL ON other TO ann"
     )
@@ -136,7 +136,7 @@ def test_for_update_needs_the_right_to_update(world, request):
 
 
 def test_update_from_and_delete_using_write_each_visible_row_once(world):
-    admin, ann = world
+    admin, ann, _ = world
     text = "UPDATE staff s SET pay = s.pay + b.extra FROM bonus b WHERE b.id = s.id RETURNING s.id, pay"
     assert sorted(ann.rows(text)) == [(1, 15), (3, 37)]
     assert admin.rows("SELECT pay FROM staff WHERE id = 2") == [(20,)]
@@ -149,7 +149,7 @@ def test_update_from_and_delete_using_write_each_visible_row_once(world):
 
 
 def test_update_from_shows_and_stores_nothing_hidden(world):
-    admin, ann = world
+    admin, ann, _ = world
     hidden = "UPDATE bonus SET extra = 1 FROM staff s WHERE s.id = bonus.id AND s.ward = 'B' RETURNING bonus.id"
     assert ann.rows(hidden) == []
     assert (
@@ -164,6 +164,68 @@ def test_update_from_shows_and_stores_nothing_hidden(world):
     assert outcome(ann, "UPDATE staff s SET ward = 'B' FROM bonus b WHERE b.id = s.id") == "42501"
     admin.run("REVOKE SELECT ON bonus FROM ann")
     assert outcome(ann, "UPDATE staff SET pay = 0 FROM bonus WHERE bonus.extra > 5") == "42501"
+
+
+def test_a_view_of_one_table_is_written_with_its_owners_rights(world):
+    admin, ann, _ = world
+    admin.run(
+        "CREATE VIEW low AS SELECT id AS nr, pay, ward FROM staff WHERE pay < 25;"
+        "CREATE VIEW lower AS SELECT * FROM low WHERE pay < 15 WITH CHECK OPTION;"
+        "CREATE VIEW local AS SELECT * FROM low WHERE nr < 50 WITH LOCAL CHECK OPTION;"
+        "REVOKE ALL ON staff FROM ann; GRANT SELECT, INSERT, UPDATE, DELETE ON low, lower, local TO ann"
+    )
+    assert ann.rows("UPDATE low SET pay = pay + 1 RETURNING nr, pay") == [
+        *((1, 11), (2, 21), (4, 1))
+    ]
+    assert ann.run("UPDATE lower SET pay = 12 WHERE nr = 2").tag == "UPDATE 0"
+    assert outcome(ann, "UPDATE lower SET pay = 20 WHERE nr = 1") == "44000"
+    assert outcome(ann, "UPDATE lower SET pay = 30 WHERE nr = 1") == "44000"
+    assert outcome(ann, "INSERT INTO local (nr, pay) VALUES (99, 1)") == "44000"
+    assert ann.run("INSERT INTO local (nr, pay, ward) VALUES (9, 99, 'C')").tag == "INSERT 0 1"
+    assert ann.run("DELETE FROM low WHERE nr IN (4, 9)").tag == "DELETE 1"
+    assert admin.rows("SELECT id, pay, ward FROM staff WHERE id = 9") == [(9, 99, "C")]
+    assert outcome(ann, "UPDATE staff SET pay = 0") == "42501"
+    admin.run("ALTER VIEW lower RESET (check_option); REVOKE UPDATE ON low FROM ann")
+    assert ann.run("UPDATE lower SET pay = 14 WHERE nr = 1").tag == "UPDATE 1"
+    assert outcome(ann, "UPDATE low SET pay = 1") == "42501"
+
+
+def test_a_view_that_shows_other_rows_than_those_of_a_table_is_not_written(world):
+    admin, _, _ = world
+    admin.run(
+        "CREATE VIEW a AS SELECT count(*) AS n FROM staff; CREATE VIEW b AS SELECT DISTINCT ward FROM staff"
+    )
+    admin.run(
+        "CREATE VIEW c AS SELECT pay + 1 AS more, id FROM staff; CREATE VIEW d AS SELECT 1 AS one"
+    )
+    for text in ("UPDATE a SET n = 1", "DELETE FROM b", "INSERT INTO d VALUES (1)"):
+        assert outcome(admin, text) == "55000"
+    assert outcome(admin, "UPDATE c SET more = 1") == "0A000"
+    assert outcome(admin, "ALTER VIEW b SET (check_option = local)") == "0A000"
+    assert (
+        outcome(admin, "CREATE VIEW e AS SELECT max(id) AS m FROM staff WITH CHECK OPTION")
+        == "0A000"
+    )
+
+
+def test_a_written_view_shows_and_stores_nothing_hidden(world):
+    admin, ann, enter = world
+    admin.run("GRANT CREATE ON SCHEMA public TO ann; CREATE USER bob")
+    ann.run(
+        "CREATE VIEW mine AS SELECT id, name, pay, ward FROM staff WHERE pay >= 0; GRANT ALL ON mine TO bob"
+    )
+    bob = enter("bob")
+    assert bob.rows("UPDATE mine SET pay = pay + 1 RETURNING id, name") == [(1, "A*"), (3, "C*")]
+    assert (
+        bob.rows("UPDATE mine SET pay = 0 WHERE name = 'Ann' OR 10 / (pay - 20) > 9 RETURNING id")
+        == []
+    )
+    assert outcome(bob, "UPDATE mine SET ward = name") == "42501"
+    assert outcome(bob, "UPDATE mine SET ward = 'B'") == "42501"
+    assert outcome(bob, "INSERT INTO mine VALUES (8, 'x', 1, 'B')") == "42501"
+    assert bob.run("DELETE FROM mine WHERE id = 2").tag == "DELETE 0"
+    admin.run("REVOKE UPDATE ON staff FROM ann")
+    assert outcome(bob, "UPDATE mine SET pay = 1") == "42501"
 
 
 @pytest.fixture

@@ -130,6 +130,7 @@ _STEPS: dict[type[Statement], Callable[..., AuthorityChange]] = {
     objects.AlterTable: alter_table,
     objects.CreateSequence: sequences.create_sequence,
     objects.AlterSequence: sequences.alter_sequence,
+    objects.AlterViewOptions: relations.alter_view_options,
     objects.CreateIndex: indexes.create_index,
     objects.DropIndex: indexes.drop_index,
     objects.RenameIndex: indexes.rename_index,

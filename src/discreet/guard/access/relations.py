@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -43,8 +43,16 @@ from discreet.guard.access.sequences import (
     settle_default,
     users_of,
 )
-from discreet.guard.statements.objects import AlterOwner, CreateTable, CreateView, Drop
+from discreet.guard.statements.objects import (
+    AlterOwner,
+    AlterViewOptions,
+    CreateTable,
+    CreateView,
+    Drop,
+)
 from discreet.guard.statements.statement import Written
+from discreet.guard.statements.views import check_view_options, switch
+from discreet.sql.views import shows_rows
 
 if TYPE_CHECKING:
     from sqlglot import exp
@@ -117,6 +125,8 @@ def create_view(
         options=dict(statement.options),
         writable=False,
     )
+    if view.kind == "view":
+        require_check_option(view.options, view.query or "")
     if key in reads_of(authority, named_in(statement.query)):
         raise StatementFailed("42P17", f'infinite recursion detected in view "{key[1]}"')
     return change.with_relation(view if old is None else _replace_view(change, old, view))
@@ -259,6 +269,39 @@ def _find_droppable(change: AuthorityChange, written: Written, statement: Drop) 
             reason=f"{change.role} does not have the rights of {relation.owner}",
         )
     return relation
+
+
+def alter_view_options(change: AuthorityChange, statement: AlterViewOptions) -> AuthorityChange:
+    """ALTER VIEW name SET (…) or RESET (…)."""
+    found = look_up_relation(change.authority, change.role, statement.relation)
+    if found is None and statement.if_exists:
+        text = f'relation "{statement.relation[1]}" does not exist, skipping'
+        return change.with_notice("NOTICE", text)
+    relation = find_owned(change.authority, change.role, statement.relation)
+    if relation.kind != "view":
+        raise StatementFailed("42809", f'"{relation.name}" is not a view')
+    check_view_options(statement.options)
+    given = {name: value for name, value in statement.options.items() if value is not None}
+    kept = {
+        name: value for name, value in relation.options.items() if name not in statement.options
+    }
+    invoker = relation.security_invoker
+    if "security_invoker" in statement.options:
+        invoker = switch(given, "security_invoker", default=False)
+    given.pop("security_barrier", None)
+    options = {**kept, **{name: value.lower() for name, value in given.items()}}
+    require_check_option(options, relation.query or "")
+    return change.with_relation(replace(relation, options=options, security_invoker=invoker))
+
+
+def require_check_option(options: Mapping[str, str], query: str) -> None:
+    """Refuse WITH CHECK OPTION of a view that cannot be written."""
+    from sqlglot import parse_one
+
+    if "check_option" in options and not shows_rows(parse_one(query, dialect="postgres")):
+        raise StatementFailed(
+            "0A000", "WITH CHECK OPTION is supported only on automatically updatable views"
+        )
 
 
 def alter_owner(

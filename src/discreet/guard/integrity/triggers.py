@@ -83,14 +83,27 @@ class TriggerMonitor:
         Raises:
             AccessDenied: 42501.
         """
-        holder = exp.Paren(this=with_check.copy())
+        if self._fails_any(with_check, changes):
+            name = self.relation.name
+            raise AccessDenied(f'new row violates row-level security policy for table "{name}"')
+
+    def view(self, check: exp.Expr, changes: exp.Query) -> None:
+        """Refuse the write unless WITH CHECK OPTION of a view holds of all new rows.
+
+        Raises:
+            StatementFailed: 44000.
+        """
+        if self._fails_any(check, changes):
+            raise StatementFailed("44000", "new row violates check option for the view")
+
+    def _fails_any(self, check: exp.Expr, changes: exp.Query) -> bool:
+        """Whether a condition on the row called `new` is not true of a new row."""
+        holder = exp.Paren(this=check.copy())
         for column in list(holder.find_all(exp.Column)):
             if column.table == "new":
                 column.replace(_cell_builder(new)(column.name))
         fails = exp.not_(exp.Coalesce(this=holder, expressions=[exp.false()]))
-        if self._is_any(_select_matches(changes, fails)):
-            name = self.relation.name
-            raise AccessDenied(f'new row violates row-level security policy for table "{name}"')
+        return self._is_any(_select_matches(changes, fails))
 
     def _fired_triggers(self, event: Event, changed: Collection[str]) -> list[Trigger]:
         return [

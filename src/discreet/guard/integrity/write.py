@@ -98,6 +98,7 @@ class _WriteExecution:
             keys
             or self.permitted.with_check is not None
             or self.permitted.sources is not None
+            or self.permitted.view_check is not None
             or self._moves_keys()
             or (self.traits.compares_keys_early and len(self.events) > 1)  # a row may change twice
             or any(self.watch.needs_rows(event, self.changed) for event in self.events)
@@ -165,6 +166,8 @@ class _WriteExecution:
         for event, rows in parts:
             check = self.permitted.with_check
             watch_rows(self.watch, "before", event, self.changed, rows, with_check=check)
+            if self.permitted.view_check is not None:
+                self.watch.view(self.permitted.view_check, rows)
         count = sum(self._apply(changes, event) for event, _ in parts)
         self._act_on_references(keys, changes)
         check_keys(self.connection, keys, self.permitted.relation, changes.query(), self.deferral)

@@ -285,6 +285,7 @@ def bind_write(
         on_conflict=conflict,
         assignments=bound_all(permitted.assignments),
         condition=None if permitted.condition is None else bound(permitted.condition),
+        view_check=None if permitted.view_check is None else bound(permitted.view_check),
         with_check=None if permitted.with_check is None else bound(permitted.with_check),
         returning=None
         if permitted.returning is None

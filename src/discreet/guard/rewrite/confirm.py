@@ -86,7 +86,7 @@ def confirm_write(permitted: PermittedWrite, *, traits: EngineTraits) -> None:
     write = bind_write(permitted, [None] * len(permitted.parameters), traits=traits)
     conflict = write.on_conflict
     values = [*write.assignments.values(), *(write.returning or ())]
-    conditions = [write.condition, write.with_check]
+    conditions = [write.condition, write.with_check, write.view_check]
     if conflict is not None:
         values += (conflict.assignments or {}).values()
         conditions.append(conflict.condition)

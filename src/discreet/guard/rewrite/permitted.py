@@ -80,7 +80,7 @@ class PermittedWrite:
     `target` is the physical table with its alias, by which `condition`, `assignments` and `returning`
     name the row: cells that the caller may not see are NULL, and masks apply. `with_check`
     is a condition on the row after the write, which it names `new`; if it is not true, the write
-    fails with 42501. `sources` is WITH, and FROM with its joins, of UPDATE … FROM and DELETE … USING; a row
+    fails with 42501. `view_check` is the same of WITH CHECK OPTION, with 44000. `sources` is WITH, and FROM with its joins, of UPDATE … FROM and DELETE … USING; a row
     that fits several of theirs is written once. `returning` are aliased expressions. `written` are the columns that get values.
     """
 
@@ -100,6 +100,7 @@ class PermittedWrite:
     physical: frozenset[tuple[str, ...]]
     is_filtered: bool
     sources: exp.Select | None = None
+    view_check: exp.Expr | None = None
     returning_names: tuple[str, ...] = ()
     returning_kinds: tuple[str | None, ...] = ()
     returning_origins: tuple[Origin | None, ...] = ()

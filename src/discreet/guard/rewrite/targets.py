@@ -11,6 +11,7 @@ from sqlglot import exp
 from discreet.errors import AccessDenied, StatementFailed
 from discreet.guard.access.authority import Privilege, Relation, RelationColumn
 from discreet.guard.access.decide import any_column_privilege, privilege_on
+from discreet.guard.access.names import KIND_NAMES
 from discreet.guard.rewrite.allowed import unsupported_feature
 from discreet.guard.rewrite.analysis import ExpressionContext
 from discreet.guard.rewrite.joins import relation_fields, resolve_relation
@@ -37,6 +38,19 @@ class WriteTarget:
     reading: StatementAnalysis
     relation: Relation
     entry: RangeTableEntry
+
+    @property
+    def written(self) -> Relation:
+        """The table that is written."""
+        return self.relation
+
+    def base_column(self, name: str, verb: str = "update") -> str:  # noqa: ARG002 - of views
+        """Return the column of the table that a column of the target is."""
+        return name
+
+    def new_row_check(self, substitution: Substitution) -> exp.Expr | None:  # noqa: ARG002 - of views
+        """Return what a view demands of the new row."""
+        return None
 
     @property
     def table(self) -> exp.Table:
@@ -88,7 +102,8 @@ class WriteTarget:
         for decision in decisions:
             if not decision:
                 raise AccessDenied(
-                    f"permission denied for table {self.relation.name}", reason=decision.reason
+                    f"permission denied for {KIND_NAMES[self.relation.kind]} {self.relation.name}",
+                    reason=decision.reason,
                 )
 
     def check_reads(self, substitution: Substitution, more: Iterable[str] = ()) -> None:
@@ -177,7 +192,7 @@ def read_target(reading: StatementAnalysis, table: exp.Expr) -> WriteTarget:
     """Find the table that a statement writes.
 
     Raises:
-        StatementFailed: 42P01, 0A000 for a view, 42809 or 55000 for what cannot be written.
+        StatementFailed: 42P01, 42809 for what cannot be written.
     """
     if not isinstance(table, exp.Table) or not isinstance(table.this, exp.Identifier):
         raise unsupported_feature("This target")
@@ -187,13 +202,7 @@ def read_target(reading: StatementAnalysis, table: exp.Expr) -> WriteTarget:
     relation = resolve_relation(
         reading, fold_identifier(table.args.get("db")) or None, fold_identifier(table.this)
     )
-    if relation.kind == "view":
-        raise StatementFailed(
-            "55000",
-            f'cannot write through view "{relation.name}"',
-            hint="Write to the table that it shows.",
-        )
-    if relation.kind != "table" or not relation.writable:
+    if relation.kind != "view" and (relation.kind != "table" or not relation.writable):
         raise StatementFailed("42809", f'cannot change relation "{relation.name}"')
     alias = table.args.get("alias")
     if alias is not None and alias.args.get("columns"):

@@ -31,6 +31,7 @@ from discreet.guard.rewrite.scope import Origin, RangeTableEntry
 from discreet.guard.rewrite.sources import WriteSources, read_sources
 from discreet.guard.rewrite.substitute import Substitution
 from discreet.guard.rewrite.targets import NEW, WriteTarget, read_target
+from discreet.guard.rewrite.updatable import read_view_target
 from discreet.sql.limits import too_deep
 from discreet.sql.names import fold_identifier
 from discreet.sql.walk import extra_clauses
@@ -77,7 +78,11 @@ def _permit_write(
 ) -> PermittedWrite:
     _check_clauses(tree)
     named = tree.this.this if isinstance(tree.this, exp.Schema) else tree.this
-    writing = _WriteReader(read_target(reading, named), Substitution(source))
+    target = read_target(reading, named)
+    if target.relation.kind == "view":
+        target = read_view_target(target)
+        target.is_found = not isinstance(tree, exp.Insert)
+    writing = _WriteReader(target, Substitution(source))
     match tree:
         case exp.Insert():
             permitted = writing.insert(tree)
@@ -236,18 +241,21 @@ class _WriteReader:
         sources = None if self.sources is None else self.sources.finished
         return PermittedWrite(
             kind=kind,
-            relation=self.target.relation,
+            relation=self.target.written,
             target=self.target.table,
-            columns=columns,
+            columns=tuple(self.target.base_column(name, "insert into") for name in columns),
             rows=rows,
             on_conflict=on_conflict,
-            assignments=assignments or {},
+            assignments={
+                self.target.base_column(name): value for name, value in (assignments or {}).items()
+            },
+            view_check=self.target.new_row_check(self.substitution) if kind != "DELETE" else None,
             condition=condition,
             with_check=with_check,
             returning=shown,
             sources=sources,
             reads=tuple(self.substitution.reads),
-            written=frozenset(self.written),
+            written=frozenset(self.target.base_column(name) for name in self.written),
             parameters=self.reading.parameters(),
             physical=frozenset(self.substitution.physical),
             is_filtered=self.substitution.is_filtered,
@@ -302,6 +310,8 @@ class _WriteReader:
         """Check ON CONFLICT."""
         if clause is None:
             return None
+        if self.target.relation.kind == "view":
+            raise unsupported_feature("ON CONFLICT on a view", "Write to the table that it shows.")
         if clause.args.get("constraint") or clause.args.get("duplicate"):
             raise unsupported_feature("ON CONFLICT ON CONSTRAINT", "Name the columns of the key.")
         columns = tuple(_key_name(key) for key in clause.args.get("conflict_keys") or [])

@@ -41,6 +41,7 @@ from discreet.guard.statements.tables import (
     parse_table_constraint,
 )
 from discreet.guard.statements.types import parse_type
+from discreet.guard.statements.views import parse_alter_options
 
 
 def parse_create_schema(cursor: StatementCursor) -> Statement:
@@ -127,11 +128,13 @@ def parse_alter_view(cursor: StatementCursor) -> Statement:
         return AlterTable(relation, (_parse_rename(cursor),), "view", if_exists)
     if cursor.at("alter"):
         return AlterTable(relation, (_parse_action(cursor),), "view", if_exists)
+    if cursor.at("set", "(") or cursor.at("reset", "("):
+        return parse_alter_options(cursor, relation, if_exists=if_exists)
     _refuse_if_exists(if_exists)
     if not cursor.at("owner"):
         raise StatementFailed(
             "0A000",
-            "only ALTER VIEW … OWNER TO and RENAME are supported",
+            "only ALTER VIEW … OWNER TO, RENAME, SET, RESET and ALTER COLUMN are supported",
             hint="Write CREATE OR REPLACE VIEW.",
         )
     cursor.need("owner", "to")

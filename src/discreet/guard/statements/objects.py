@@ -275,6 +275,15 @@ class CreateView(Statement):
 
 
 @dataclass(frozen=True)
+class AlterViewOptions(Statement):
+    """ALTER VIEW name SET (name = value, …) | RESET (name, …): None resets an option."""
+
+    relation: Written
+    options: Mapping[str, str | None] = field(hash=False)
+    if_exists: bool = False
+
+
+@dataclass(frozen=True)
 class AlterOwner(Statement):
     """ALTER TABLE | VIEW | SCHEMA name OWNER TO role."""
 

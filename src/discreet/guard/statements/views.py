@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from discreet.errors import StatementFailed
 from discreet.guard.statements.cursor import StatementCursor
 from discreet.guard.statements.fragments import query_tree
-from discreet.guard.statements.objects import CreateView
-from discreet.guard.statements.statement import Statement
+from discreet.guard.statements.objects import AlterViewOptions, CreateView
+from discreet.guard.statements.statement import Statement, Written
 
+_SECURITY = ("security_barrier", "security_invoker")
 _BEGINNINGS = ("select", "with", "values", "table", "(")
 
 
@@ -24,15 +27,38 @@ def parse_create_view(cursor: StatementCursor, *, replace: bool, anonymized: boo
             if name in options:
                 raise StatementFailed("42601", "conflicting or redundant options")
             options[name] = value
-    elif cursor.at("with"):
-        raise StatementFailed(
-            "0A000", "WITH CHECK OPTION is not supported: views are not written to"
-        )
+    elif cursor.take("with"):
+        if "check_option" in options:
+            raise StatementFailed("42601", 'parameter "check_option" specified more than once')
+        options["check_option"] = _parse_check_option(cursor)
     invoker = switch(options, "security_invoker", default=False)
     if not switch(options, "security_barrier", default=True):
         raise StatementFailed("0A000", "every view is a security barrier: leave the option out")
     _refuse_misplaced(options, invoker=invoker, anonymized=anonymized)
     return CreateView(relation, query_tree(text), columns, replace, invoker, anonymized, options)
+
+
+def _parse_check_option(cursor: StatementCursor) -> str:
+    """[LOCAL | CASCADED] CHECK OPTION."""
+    option = "local" if cursor.take("local") else "cascaded"
+    if option == "cascaded":
+        cursor.take("cascaded")
+    cursor.need("check", "option")
+    return option
+
+
+def parse_alter_options(
+    cursor: StatementCursor, relation: Written, *, if_exists: bool
+) -> Statement:
+    """ALTER VIEW name SET (name = value, …) | RESET (name, …)."""
+    if cursor.take("reset"):
+        names = cursor.in_parentheses(cursor.name)
+        return AlterViewOptions(relation, dict.fromkeys(names), if_exists)
+    cursor.need("set")
+    given = dict(cursor.in_parentheses(lambda: _parse_option(cursor)))
+    if not switch(dict(given), "security_barrier", default=True):
+        raise StatementFailed("0A000", "every view is a security barrier")
+    return AlterViewOptions(relation, dict(given), if_exists)
 
 
 def _ends_query(cursor: StatementCursor) -> bool:
@@ -47,12 +73,21 @@ def _refuse_misplaced(options: dict[str, str], *, invoker: bool, anonymized: boo
         raise StatementFailed(
             "0A000", "an anonymized view reads with its owner's rights: leave security_invoker out"
         )
-    if not anonymized and "check_option" in options:
-        raise StatementFailed("0A000", "check_option is not supported: views are not written to")
-    if options and not anonymized:
+    if anonymized:
+        return
+    check_view_options(options)
+
+
+def check_view_options(options: Mapping[str, str | None]) -> None:
+    """Refuse options that a view does not have."""
+    option = options.get("check_option")
+    if option is not None and option.lower() not in ("local", "cascaded"):
+        raise StatementFailed("22023", f'invalid value for enum option "check_option": {option}')
+    unknown = [name for name in options if name not in ("check_option", *_SECURITY)]
+    if unknown:
         raise StatementFailed(
             "22023",
-            f'unrecognized parameter "{next(iter(options))}"',
+            f'unrecognized parameter "{unknown[0]}"',
             hint="Write CREATE ANONYMIZED VIEW for options such as k.",
         )
 

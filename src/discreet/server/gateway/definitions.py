@@ -67,6 +67,7 @@ _TAGS: Mapping[type[Statement], str] = {
     objects.DropIndex: "DROP INDEX",
     objects.RenameIndex: "ALTER INDEX",
     objects.AlterOwner: "ALTER TABLE",
+    objects.AlterViewOptions: "ALTER VIEW",
     objects.AlterRowSecurity: "ALTER TABLE",
     objects.CreatePolicy: "CREATE POLICY",
     objects.AlterPolicy: "ALTER POLICY",

@@ -371,7 +371,7 @@ def _returning_fields(session: SessionState, permitted: PermittedWrite) -> tuple
     """Return the columns that a write returns."""
     wanted = exp.select(*(item.copy() for item in permitted.returning or ()))
     source = undecrypted_source(session)(permitted.relation, session.subject)
-    query = wanted.from_(build.subquery(source, permitted.relation.name))
+    query = wanted.from_(build.subquery(source, permitted.target.alias_or_name))
     return session.transaction.read().describe(blank_parameters(query, permitted.parameters))
 
 
@@ -396,6 +396,8 @@ def _prepare_wrapper(
 ) -> PreparedStatement:
     if isinstance(statement, kinds.CopyIn):
         relation = find_relation(session.authority, session.role, statement.relation)
+        if relation.kind == "view":
+            raise StatementFailed("42809", f'cannot copy to view "{relation.name}"')
         insert = kinds.Write(build_copy_insert(statement, relation), text=statement.text)
         return PreparedStatement(
             statement, (), None, _prepare_write(session, insert, (), note).plan

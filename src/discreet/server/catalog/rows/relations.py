@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from discreet.guard.access.authority import RelationColumn
+from discreet.guard.access.authority import Relation, RelationColumn
 from discreet.server.catalog.rows.acl import items
 from discreet.server.catalog.standard import Row, system_relations
 from discreet.sql.types import BY_OID, ModifiedType, parse_modified_type
@@ -52,7 +52,7 @@ def pg_class(snapshot: CatalogSnapshot) -> Iterator[Row]:
             "relrowsecurity": seen.is_owner and relation.row_security,
             "relforcerowsecurity": seen.is_owner and relation.force_row_security,
             "relacl": items(relation.acl),
-            "reloptions": ["security_invoker=true"] if relation.security_invoker else None,
+            "reloptions": _view_options(relation),
         }
     for oid, (seen, constraint) in snapshot.indexes.items():
         yield {
@@ -221,3 +221,10 @@ def pg_stat_tables(snapshot: CatalogSnapshot) -> Iterator[Row]:
                 "schemaname": seen.relation.schema,
                 "relname": seen.relation.name,
             }
+
+
+def _view_options(relation: Relation) -> list[str] | None:
+    options = ["security_invoker=true"] if relation.security_invoker else []
+    if relation.kind == "view" and "check_option" in relation.options:
+        options.append(f"check_option={relation.options['check_option']}")
+    return options or None
