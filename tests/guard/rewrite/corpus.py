@@ -199,6 +199,12 @@ DELETE FROM plain WHERE place = 'hr' RETURNING nr
 DELETE FROM plain USING emp e WHERE e.id = plain.nr AND e.sal > 100
 UPDATE plain2 SET who = 'y' WHERE nr = 1 RETURNING who
 DELETE FROM plain2 WHERE twice = 'AnnAnn'
+UPDATE plain SET nr = 30, nr = 31
+INSERT INTO plain (nr, who) VALUES (1, 'x') ON CONFLICT DO NOTHING
+INSERT INTO plain (nr, who) VALUES (1, 'x') ON CONFLICT (nr) DO NOTHING
+INSERT INTO open (nr, who) VALUES (1, 'x') ON CONFLICT (nr) DO UPDATE SET who = excluded.who || '!' RETURNING nr, who
+INSERT INTO open (nr, who) VALUES (1, 'x') ON CONFLICT (nr) DO UPDATE SET who = open.who WHERE open.nr > 1
+INSERT INTO open (nr, nr2) VALUES (1, 2)
 UPDATE counted SET n = 1
 INSERT INTO counted VALUES (1)
 DELETE FROM counted

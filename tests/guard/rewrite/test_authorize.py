@@ -67,7 +67,7 @@ def test_a_denial_says_why_to_the_journal_only():
     assert str(caught.value) == "permission denied for table emp"
     assert caught.value.reason == "bob has no SELECT on emp.sal"
     with pytest.raises(AccessDenied, match="permission denied for view rich"):
-        permit("carl", "SELECT sal FROM rich")
+        permit("eve", "SELECT sal FROM rich")
 
 
 def test_the_owner_of_a_view_must_still_have_its_rights():

@@ -55,6 +55,8 @@ GRANTS = (
     "GRANT SELECT, INSERT, UPDATE, DELETE ON plain, plain2, rich TO carl",
     "GRANT SELECT, UPDATE (who), DELETE ON plain TO ann",
     "GRANT ALL ON counted TO ann",
+    "GRANT SELECT, INSERT, UPDATE ON open TO ann",
+    "GRANT INSERT, UPDATE ON open TO carl",
     "ALTER TABLE note ENABLE ROW LEVEL SECURITY",
     "CREATE POLICY own ON note USING (author = current_user)",
     "CREATE POLICY shared ON note FOR SELECT USING (mark = 0)",
@@ -72,6 +74,11 @@ VIEWS = (
         "plain2",
         "SELECT nr, who, twice FROM plain WHERE who <> 'Dee'",
         "nr integer, who text, twice text",
+    ),
+    (
+        "open",
+        "SELECT id AS nr, name AS who, id AS nr2 FROM emp",
+        "nr integer, who text, nr2 integer",
     ),
     ("counted", "SELECT count(*) AS n FROM emp", "n bigint"),
 )

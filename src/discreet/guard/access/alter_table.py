@@ -71,7 +71,10 @@ def alter_table(change: AuthorityChange, statement: AlterTable) -> AuthorityChan
     key = relation.key
     for action in statement.actions:
         relation = change.authority.relations[key]
-        if not isinstance(action, (objects.RenameRelation, objects.RenameColumn)):
+        is_of_view = isinstance(action, objects.SetDefault) and relation.kind == "view"
+        if not is_of_view and not isinstance(
+            action, (objects.RenameRelation, objects.RenameColumn)
+        ):
             need_table(relation)
         change = _STEPS[type(action)](change, relation, action)
         if isinstance(action, objects.RenameRelation):

@@ -68,6 +68,10 @@ class ViewTarget(WriteTarget):
         """The physical table, with the alias that expressions call it by."""
         return self.base.table
 
+    def check_keys(self, keys: Iterable[Iterable[str]]) -> None:
+        """Refuse ON CONFLICT on masked key columns."""
+        self.base.check_keys(keys)
+
     @property
     def written(self) -> Relation:
         """The table, with the defaults of the view's columns."""
@@ -84,14 +88,12 @@ class ViewTarget(WriteTarget):
 
     def base_column(self, name: str, verb: str = "update") -> str:
         """Return the column of the table that a column of the view is; 0A000 if it is none."""
-        found: str | None = name
-        for layer in self.layers:
-            found = layer.base_name(str(found))
-            if found is None:
-                raise StatementFailed(
-                    "0A000", f'cannot {verb} column "{name}" of view "{self.relation.name}"'
-                )
-        return str(found)
+        found = self._base_name(name)
+        if found is None:
+            raise StatementFailed(
+                "0A000", f'cannot {verb} column "{name}" of view "{self.relation.name}"'
+            )
+        return found
 
     def check(self, right: Privilege, columns: Iterable[str]) -> None:
         """Refuse a role without rights on the view, or a view whose owner has none on what it shows."""
@@ -99,6 +101,7 @@ class ViewTarget(WriteTarget):
         if right == Privilege.SELECT:  # of what it shows: `check_reads`
             super().check(right, names)
             return
+        self._require_distinct(names)
         verb = "insert into" if right == Privilege.INSERT else "update"
         for name in names:
             self.base_column(name, verb)
@@ -107,6 +110,19 @@ class ViewTarget(WriteTarget):
             names = [str(layer.base_name(name)) for name in names]
             below = layer.entry.relation or self.base.relation
             WriteTarget(layer.reading, below, layer.entry).check(right, names)
+
+    def _require_distinct(self, names: list[str]) -> None:
+        """Refuse to write a column of the table by two columns of the view."""
+        found = [self._base_name(name) for name in names]
+        for name in filter(None, found):
+            if found.count(name) > 1:
+                raise StatementFailed("42601", f'multiple assignments to same column "{name}"')
+
+    def _base_name(self, name: str) -> str | None:
+        found: str | None = name
+        for layer in self.layers:
+            found = layer.base_name(found) if found is not None else None
+        return found
 
     def check_reads(self, substitution: Substitution, more: Iterable[str] = ()) -> None:
         """Refuse columns that the role may not read of the view, or its owner of what it shows."""
@@ -197,8 +213,10 @@ class ViewTarget(WriteTarget):
         for place, layer in enumerate(self.layers):
             option = layer.view.options.get("check_option")
             is_cascaded = is_cascaded or option == "cascaded"
+            if not (is_cascaded or option == "local"):
+                continue
             condition = self._condition(substitution, place)
-            if condition is None or not (is_cascaded or option == "local"):
+            if condition is None:
                 continue
             for column in list(condition.find_all(exp.Column)):
                 if column.table == self.base.entry.handle:

@@ -148,6 +148,7 @@ class _WriteReader:
     substitution: Substitution
     written: set[str] = field(default_factory=set[str])
     sources: WriteSources | None = None
+    key_names: tuple[str, ...] = ()  # of ON CONFLICT, as columns of the target
 
     @property
     def reading(self) -> StatementAnalysis:
@@ -168,7 +169,7 @@ class _WriteReader:
         self.written |= set(columns)
         target.check(Privilege.INSERT, columns)
         self._check_conflict(conflict)
-        target.check_reads(self.substitution, conflict.columns if conflict else ())
+        target.check_reads(self.substitution, self.key_names)
         self.substitution.check_all(self.reading)
         rights: list[Right] = ["INSERT", "SELECT"] if target.entry.used else ["INSERT"]
         rule = target.row_rule(self.substitution, rights, handle=NEW, is_new=True)
@@ -310,11 +311,11 @@ class _WriteReader:
         """Check ON CONFLICT."""
         if clause is None:
             return None
-        if self.target.relation.kind == "view":
-            raise unsupported_feature("ON CONFLICT on a view", "Write to the table that it shows.")
         if clause.args.get("constraint") or clause.args.get("duplicate"):
             raise unsupported_feature("ON CONFLICT ON CONSTRAINT", "Name the columns of the key.")
-        columns = tuple(_key_name(key) for key in clause.args.get("conflict_keys") or [])
+        keys = clause.args.get("conflict_keys") or []
+        self.key_names = tuple(_key_name(key) for key in keys)
+        columns = tuple(self.target.base_column(name) for name in self.key_names)
         self._check_key(columns)
         if clause.args["action"].name.upper() == "DO NOTHING":
             return OnConflict(columns)
@@ -329,7 +330,7 @@ class _WriteReader:
         return OnConflict(columns, assignments, where)
 
     def _check_key(self, columns: tuple[str, ...]) -> None:
-        relation = self.target.relation
+        relation = self.target.written
         for name in columns:
             if relation.column(name) is None:
                 raise StatementFailed("42703", f'column "{name}" does not exist')
@@ -343,7 +344,7 @@ class _WriteReader:
     def _check_conflict(self, conflict: OnConflict | None) -> None:
         if conflict is None:
             return
-        relation = self.target.relation
+        relation = self.target.written
         keys = (
             (conflict.columns,) if conflict.columns else (relation.primary_key, *relation.uniques)
         )
@@ -371,11 +372,21 @@ class _WriteReader:
     def _finished_conflict(self, conflict: OnConflict | None) -> OnConflict | None:
         if conflict is None or conflict.assignments is None:
             return conflict
-        return OnConflict(
+        assignments = self._finished_values(conflict.assignments, None)
+        finished = OnConflict(
             conflict.columns,
-            self._finished_values(conflict.assignments, None),
+            {self.target.base_column(name): value for name, value in assignments.items()},
             self.finished(conflict.condition, None),
         )
+        for tree in (*assignments.values(), finished.condition):
+            for column in tree.find_all(exp.Column) if tree is not None else ():
+                if column.table == "excluded":
+                    column.set("this", exp.to_identifier(self._proposed_name(column), quoted=True))
+        return finished
+
+    def _proposed_name(self, column: exp.Column) -> str:
+        """Return the column of the table that a column of `excluded` is."""
+        return self.target.base_column(column.name, "read the proposed")
 
     def _finished_values(
         self, values: Mapping[str, exp.Expr], rule: exp.Expr | None
