@@ -198,7 +198,6 @@ SELECT EXISTS (DELETE FROM note)
 SELECT 1; SELECT 2
 SELECT pg_catalog.lower('A')
 UPDATE counted SET n = 1
-INSERT INTO plain (nr, who) VALUES (1, 'x') ON CONFLICT (nr) DO UPDATE SET who = 'x'
 """
 
 
