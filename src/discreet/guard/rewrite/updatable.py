@@ -173,7 +173,7 @@ class ViewTarget(WriteTarget):
         if is_new:
             return rule
         for place in reversed(range(len(self.layers))):
-            shown = self._condition(substitution, place)
+            shown = self._shown_condition(substitution, place)
             if shown is not None:
                 self.base.protect(substitution, shown, rule)
                 make_total(shown, self.reading.traits)
@@ -182,7 +182,7 @@ class ViewTarget(WriteTarget):
                 )
         return rule
 
-    def _condition(self, substitution: Substitution, place: int) -> exp.Expr | None:
+    def _shown_condition(self, substitution: Substitution, place: int) -> exp.Expr | None:
         """Return the condition of a view over the table's row, in brackets."""
         layer = self.layers[place]
         if layer.condition is None:
@@ -215,7 +215,7 @@ class ViewTarget(WriteTarget):
             is_cascaded = is_cascaded or option == "cascaded"
             if not (is_cascaded or option == "local"):
                 continue
-            condition = self._condition(substitution, place)
+            condition = self._shown_condition(substitution, place)
             if condition is None:
                 continue
             for column in list(condition.find_all(exp.Column)):
