@@ -189,10 +189,10 @@ class ViewTarget(WriteTarget):
             return None
         holder = exp.Paren(this=layer.condition.copy())
         inner = substitution.replace_all(layer.reading, holder)
-        self._lower(substitution, inner, self.layers[place + 1 :])
+        self._replace_view_columns(substitution, inner, self.layers[place + 1 :])
         return inner
 
-    def _lower(
+    def _replace_view_columns(
         self, substitution: Substitution, tree: exp.Expr, layers: Iterable[ViewLayer]
     ) -> None:
         """Replace columns of views by what they show, in place."""
@@ -203,7 +203,7 @@ class ViewTarget(WriteTarget):
 
     def protect(self, substitution: Substitution, tree: exp.Expr, rule: exp.Expr | None) -> None:
         """Replace the view's columns by what they show, with masks, and cells of hidden rows by NULL."""
-        self._lower(substitution, tree, self.layers)
+        self._replace_view_columns(substitution, tree, self.layers)
         self.base.protect(substitution, tree, rule)
 
     def new_row_check(self, substitution: Substitution) -> exp.Expr | None:
