@@ -287,6 +287,17 @@ DELETE FROM dep RETURNING dept
 
 # Each is asked of every row of `emp`.
 EXPRESSIONS = r"""
+'{"a": {"b": 7}, "c": null}'::json -> 'a' ->> 'b'
+('{"a": 5}'::jsonb ->> 'a')::int + id
+'{"c": null}'::jsonb ->> 'c'
+'{"c": null}'::jsonb -> 'd'
+'[5, "x", null]'::json ->> 1
+'[5, 6]'::jsonb -> 9
+'{"a.b": 1, "$.a": 2}'::json ->> 'a.b'
+'{"a.b": 1, "$.a": 2}'::json ->> '$.a'
+'{"0": 1}'::jsonb ->> 0
+'"x"'::json ->> 'a'
+name -> 'a'
 id = ANY ('{1,3}')
 id = ANY (ARRAY[1, 3])
 NOT id = ANY (ARRAY[1, NULL])

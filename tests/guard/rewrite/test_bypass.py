@@ -114,6 +114,9 @@ SELECT string_to_array(name, 'n')::int[] FROM emp
 SELECT to_char(hired, 'Month') FROM emp
 SELECT to_char(id, '999') FROM emp
 SELECT any(ARRAY[1])
+SELECT '{"a": 1}'::json -> name FROM emp
+SELECT '{"a": 1}'::json ->> '*'
+SELECT '{"a": 1}'::json #>> '{a}'
 SELECT from_json('[1]', '["INT"]')
 SELECT list_contains(ARRAY[1], 1)
 SELECT repeat(name, 1000000000) FROM emp

@@ -101,6 +101,8 @@ def _without_letters(kind: exp.DataType) -> exp.DataType:
     if kind.this == exp.DataType.Type.DECIMAL and not kind.expressions:
         # Without precision it is any number for PostgreSQL only; DuckDB would keep three digits.
         return exp.DataType.build("DECIMAL(38, 10)")
+    if kind.this == exp.DataType.Type.JSONB:
+        return exp.DataType.build("JSON")
     return exp.DataType.build("TEXT") if kind.this in LETTERS else kind
 
 

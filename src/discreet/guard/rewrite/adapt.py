@@ -24,11 +24,10 @@ SUMMED = "sum of"  # meta of a sum: the kind of what is summed
 
 def adapt(holder: exp.Expr, traits: EngineTraits) -> None:
     """Change the tree in `holder`, in place, so that the engine computes what PostgreSQL would."""
-    if traits.is_postgresql:
-        return
+    changes = _FOR_POSTGRESQL if traits.is_postgresql else _CHANGES
     # From the leaves up, so that a node's children are already changed.
     for node in reversed(list(holder.walk())):
-        change = _CHANGES.get(type(node))
+        change = changes.get(type(node))
         if change is not None:
             change(node, traits)
 
@@ -280,6 +279,32 @@ def _adapt_series(node: exp.Expr, _traits: EngineTraits) -> None:
     node.set("end", exp.Add(this=exp.Paren(this=end.copy()), expression=nothing))
 
 
+def _adapt_member(node: exp.Expr, _traits: EngineTraits) -> None:
+    """A key is part of a path elsewhere."""
+    key = node.expression
+    path = f'$."{key.name}"' if key.is_string else f"$[{key.name}]"
+    name = "json_extract" if isinstance(node, exp.JSONExtract) else "json_extract_string"
+    node.replace(exp.Anonymous(this=name, expressions=[node.this, build.text(path)]))
+
+
+def _call_member(node: exp.Expr, _traits: EngineTraits) -> None:
+    """As a call: the second parser takes the arrow for a lambda."""
+    key, value = node.expression, exp.cast(node.this, "JSON")
+    name = "json_extract_path" if isinstance(node, exp.JSONExtract) else "json_extract_path_text"
+    call: exp.Expr = exp.Anonymous(this=name, expressions=[value, build.text(key.name)])
+    if not key.is_string:  # a number is no key of an object
+        kind = exp.Anonymous(this="json_typeof", expressions=[value.copy()])
+        is_list = exp.EQ(this=kind, expression=build.text("array"))
+        call = exp.Paren(this=exp.Case(ifs=[exp.If(this=is_list, true=call)]))
+    node.replace(call)
+
+
+_FOR_POSTGRESQL: Mapping[type[exp.Expr], Callable[[exp.Expr, EngineTraits], None]] = {
+    exp.JSONExtract: _call_member,
+    exp.JSONExtractScalar: _call_member,
+}
+
+
 def _adapt_replacement(node: exp.Expr, _traits: EngineTraits) -> None:
     r"""The whole match is \0 elsewhere."""
     by = node.args["replacement"]
@@ -349,6 +374,7 @@ _CHANGES: Mapping[type[exp.Expr], Callable[[exp.Expr, EngineTraits], None]] = {
     exp.ArrayToString: _adapt_writing,
     exp.StringToArray: _adapt_splitting,
     exp.GroupConcat: _adapt_gathering,
+    **dict.fromkeys((exp.JSONExtract, exp.JSONExtractScalar), _adapt_member),
     exp.ExplodingGenerateSeries: _adapt_series,
     exp.RegexpReplace: _adapt_replacement,
 }

@@ -84,6 +84,10 @@ _CLAUSES: Mapping[type[exp.Expr], frozenset[str]] = {
     exp.Any: _THIS,
     exp.All: _THIS,
     exp.Array: frozenset({"expressions", "value_constructor"}),
+    **dict.fromkeys(
+        (exp.JSONExtract, exp.JSONExtractScalar),
+        frozenset({"this", "expression", "only_json_types"}),
+    ),
     exp.Bracket: frozenset({"this", "expressions"}),
     **dict.fromkeys((exp.ArrayContainsAll, exp.ArrayContainedBy, exp.ArrayOverlaps), _BINARY),
     exp.Case: frozenset({"this", "ifs", "default"}),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
 from sqlglot import exp
@@ -242,6 +243,28 @@ def _read_concatenation(
     for part, found in pair:
         settle_text(reading, part, found)
     return InferredType("text", sum(found.weight for _, found in pair))
+
+
+# Keys that engines take for what they are: DuckDB takes a star for all keys.
+_KEY = re.compile(r'[^"\\*]+')
+
+
+@rule(exp.JSONExtract, exp.JSONExtractScalar)
+def _read_member(
+    reading: StatementAnalysis, node: exp.Expr, place: ExpressionContext
+) -> InferredType:
+    symbol = "->" if isinstance(node, exp.JSONExtract) else "->>"
+    found = infer_type(reading, node.this, place)
+    if found.kind != "json":
+        raise no_operator(symbol, found.kind, UNKNOWN)
+    key = node.expression
+    is_place = isinstance(key, exp.Literal) and not key.is_string and key.name.isdecimal()
+    is_key = isinstance(key, exp.Literal) and key.is_string and _KEY.fullmatch(key.name)
+    if not is_place and not is_key:
+        raise unsupported_feature(
+            f"{symbol} with this key", "Write a literal name or number, without quotes and stars."
+        )
+    return InferredType("json" if symbol == "->" else "text", found.weight)
 
 
 def _concatenate_arrays(

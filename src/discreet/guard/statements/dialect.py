@@ -1,9 +1,9 @@
-"""PostgreSQL's grammar where sqlglot's has gaps that matter to clients: `oid[]`, `AS select`."""
+"""PostgreSQL's grammar where sqlglot's has gaps that matter to clients: `oid[]`, `AS select`, keys of JSON."""
 
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import Any
+from typing import Any, ClassVar
 
 from sqlglot import exp
 from sqlglot.dialects.postgres import Postgres
@@ -20,6 +20,17 @@ class ClientPostgres(Postgres):
 
     class Parser(BoundedParser, Postgres.Parser):
         """Parses drivers' catalog queries, in a bounded number of steps."""
+
+        # A key is a text, also if it looks like a path: sqlglot would parse it as one.
+        JSON_OPERATORS: ClassVar = {
+            **Postgres.Parser.JSON_OPERATORS,
+            TokenType.ARROW: lambda self, this, key: self.expression(
+                exp.JSONExtract(this=this, expression=key, only_json_types=True)
+            ),
+            TokenType.DARROW: lambda self, this, key: self.expression(
+                exp.JSONExtractScalar(this=this, expression=key, only_json_types=True)
+            ),
+        }
 
         def parse(self, raw_tokens: list[Token], sql: str = "") -> list[exp.Expr | None]:
             """Return trees; `select` is a name after AS or a dot, as Metabase writes it."""

@@ -14,7 +14,7 @@ COLUMN_TYPES: Mapping[str, str] = {
         name: TYPES[name].long_name
         for name in (
             *("bool", "int2", "int4", "int8", "float4", "float8", "numeric", "text", "varchar"),
-            *("bytea", "date", "interval", "uuid", "json"),
+            *("bytea", "date", "interval", "uuid", "json", "jsonb"),
         )
     },
     "name": "name",
@@ -34,7 +34,6 @@ _INSTEAD = {
     "char": "varchar(n) or text",
     "character": "varchar(n) or text",
     "bpchar": "varchar(n) or text",
-    "jsonb": "json",
     "timetz": "time or timestamptz",
     "money": "numeric(12,2)",
     "bit": "text or bigint",
@@ -105,7 +104,7 @@ def _finish_array(cursor: StatementCursor, name: str, modifiers: list[int]) -> s
     return f"{name}[]"
 
 
-_NO_ARRAYS = frozenset({COLUMN_TYPES[name] for name in ("bytea", "interval", "json")})
+_NO_ARRAYS = frozenset({COLUMN_TYPES[name] for name in ("bytea", "interval", "json", "jsonb")})
 
 
 def _with_modifiers(name: str, modifiers: list[int]) -> str:
