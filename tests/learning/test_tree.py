@@ -17,7 +17,7 @@ from discreet.domain.code_tree import CodeSplit, CodeTree
 from discreet.dp.spending import PureSpending, ZcdpSpending
 from discreet.errors import UnreadableSource, WrongUsage
 from discreet.learning.leaf_chances import NoisyCounts, estimate_chances
-from discreet.learning.specs.forest import SPLITS, fit_forest
+from discreet.learning.specs.forest import SPLITS, _choose_factor, fit_forest
 from discreet.learning.specs.tree import fit_tree
 from discreet.learning.split_scores import CRITERIA, SplitScore
 from discreet.learning.training import Training
@@ -141,6 +141,27 @@ def test_a_forest_predicts_what_a_tree_of_its_depth_does(splits):
     rows, others = make_rows(), make_rows(seed=7)
     model = fit_forest(train(rows, SPACE), splits=splits, trees=20, depth=6)
     assert (model.predict(others).argmax(axis=1) == others[:, -1]).mean() > 0.88
+
+
+@pytest.mark.parametrize("splits", ["informed", "random"])
+def test_a_rare_class_is_predicted_where_many_trees_agree_on_it_a_little(splits):
+    """Of rows that the first feature sends up, 65 % are of a class that 12 % of all rows are of."""
+    chance = np.random.default_rng(3)
+    rows = np.stack([chance.integers(0, size, 6000) for size in (9, 4, 5)], axis=1)
+    is_rare = chance.random(6000) < np.where(rows[:, 0] > 7, 0.65, 0.05)
+    model = fit_forest(train(np.column_stack([rows, is_rare]), SPACE), splits=splits, trees=20)
+    predicted = model.predict(rows).argmax(axis=1)
+    assert (predicted == (rows[:, 0] > 7)).mean() > 0.97
+
+
+def test_chances_are_spread_where_another_threshold_is_clearly_better():
+    counts = np.full((16, 2), 10.0)
+    counts[:6, 0], counts[6:10, 1] = 900, 300  # from .375 on most rows are of the second class
+    factor, share = _choose_factor(counts, 1.0)
+    assert share == pytest.approx(1320 / 6820)
+    assert share + factor * (6 / 16 - share) == pytest.approx(0.5)
+    assert _choose_factor(counts, 1e4) == (1.0, share)
+    assert _choose_factor(counts - counts, 1.0) == (1.0, 0.01)
 
 
 def test_a_random_forest_looks_at_leaves_alone():

@@ -51,6 +51,20 @@ class TrainingCounts(Protocol):
         """Return the counts of some columns by the leaf of a tree that a row falls into, the first axis."""
         ...
 
+    def count_by_forest(
+        self,
+        trees: Sequence[CodeTree],
+        weights: Sequence[Counts],
+        cuts: Sequence[int],
+        columns: Sequence[Columns],
+    ) -> list[Counts]:
+        """Return the counts of each of `columns` by what the leaves that a row falls into weigh in all, the first axis.
+
+        `weights` has for each tree an array of leaves by scores. Of one score it counts how many of `cuts` the sum
+        reaches; of several the place of the largest sum.
+        """
+        ...
+
     def count_by_center(
         self, distances: Sequence[Counts | None], columns: Sequence[Columns]
     ) -> list[Counts]:
