@@ -28,7 +28,7 @@ _EXACT = 5_000  # of epsilon times rows: then noise hides little of deeper trees
 _CONTRAST = 2.0
 _SPREADING = Fraction(
     1, 5
-)  # the share of what is left for counts by which two classes are told apart
+)  # the share of what is left for counts by which two classes are separated
 _BUCKETS = 16  # of the mean chance
 _WHOLE = 1 << 16  # a chance of 1 as a whole number
 _NOTICEABLE = 2  # standard errors that another threshold must be better by
