@@ -96,6 +96,7 @@ def make_attack_command(spec: AttackSpec) -> click.Command:
         policy: Path | None,
         tolerance: float | None,
         as_json: bool,
+        form: str | None,
         report: Path | None,
         **stated: Any,
     ) -> None:
@@ -116,7 +117,7 @@ def make_attack_command(spec: AttackSpec) -> click.Command:
             )
         for name, reason in found.not_tried.items():
             _print_caution(f"Not tried: {name} – {reason}")
-        print_judged(found, as_json=as_json, report=report, tables=spec.tables)
+        print_judged(found, as_json=as_json, form=form, report=report, tables=spec.tables)
 
     decorated: Callable[..., Any] = finding_options(run)
     for option in reversed(attack_options(spec).values()):

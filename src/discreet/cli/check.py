@@ -8,7 +8,6 @@ from typing import Any
 import click
 
 from discreet.cli import options, output
-from discreet.measure.assessment import CriterionVerdict, Exposure
 
 NOT_SAFE_ENOUGH = 3
 
@@ -33,8 +32,11 @@ Examples:
 @options.rows_option
 @options.reading_options
 @options.json_option
+@options.format_option
 @click.pass_context
-def command(ctx: click.Context, source: str, as_json: bool, **choices: Any) -> None:
+def command(
+    ctx: click.Context, source: str, as_json: bool, form: str | None, **choices: Any
+) -> None:
     """Exit 0 when SOURCE meets every criterion of its policy, 3 when it does not.
 
     Prints each criterion with the level reached, and who fails it. Also 3 when more people
@@ -42,16 +44,21 @@ def command(ctx: click.Context, source: str, as_json: bool, **choices: Any) -> N
     one sensitive value; and when the policy leaves open what must be decided.
     """
     from discreet.api.check import check
+    from discreet.measure.wording import describe_criterion, describe_exposure
 
     with output.progress() as step:
         found = check(source, progress=step, **choices)
-    if as_json:
+    if form is not None:
+        from discreet.report.judgments import RENDERERS, judge_assessment
+
+        click.echo(RENDERERS[form](judge_assessment(found), target=found.source))
+    elif as_json:
         output.print_json(found)
     else:
         for verdict in found.criteria:
-            click.echo(output.replace_control_characters(_verdict_line(verdict, k=found.k)))
+            _print_line(*describe_criterion(verdict, k=found.k))
         for exposure in found.exposures:
-            click.echo(output.replace_control_characters(_exposure_line(exposure)))
+            _print_line(*describe_exposure(exposure))
         for point in found.undecided:
             click.echo(output.replace_control_characters(f"FAILED {point}"))
         # Beside the verdicts: no criterion looks at names that were not removed.
@@ -61,27 +68,6 @@ def command(ctx: click.Context, source: str, as_json: bool, **choices: Any) -> N
         ctx.exit(NOT_SAFE_ENOUGH)
 
 
-def _exposure_line(exposure: Exposure) -> str:
-    from discreet.formatting import format_percent
-
-    state = "FAILED" if exposure.exceeds else "ok    "
-    of = f" of {exposure.column}" if exposure.column else ""
-    line = (
-        f"{state} {exposure.attack}{of}: {format_percent(exposure.share)} of people, "
-        f"tolerated {format_percent(exposure.tolerance)}"
-    )
-    return f"{line}. {exposure.words}" if exposure.exceeds else line
-
-
-def _verdict_line(verdict: CriterionVerdict, *, k: int | None) -> str:
-    from discreet.formatting import format_count
-    from discreet.measure.wording import criterion_rows
-
-    (row,) = criterion_rows([verdict], k=k)
-    state = "ok    " if verdict.holds else "FAILED"
-    line = f"{state} {row.criterion}: reached {row.reached}, required {row.required}"
-    if verdict.holds:
-        return line
-    people = format_count(verdict.failing_people, "person", "people")
-    classes = format_count(verdict.failing_classes, "class", "classes")
-    return f"{line}; {people} in {classes} fail"
+def _print_line(name: str, holds: bool, sentence: str) -> None:
+    line = f"{'ok    ' if holds else 'FAILED'} {name}: {sentence}"
+    click.echo(output.replace_control_characters(line))

@@ -63,17 +63,23 @@ finding_options = options.combine_options(
     click.option(
         "--json", "as_json", is_flag=True, help="Print the findings as a JSON list, only that."
     ),
+    options.format_option,
 )
 
 
 def print_judged(
-    found: AttackReport, *, as_json: bool, report: Path | None, tables: Sequence[DetailTable]
+    found: AttackReport,
+    *,
+    as_json: bool,
+    form: str | None,
+    report: Path | None,
+    tables: Sequence[DetailTable],
 ) -> None:
     """Write and print the findings of attacks; exit 3 when one exceeds its tolerance."""
-    if not as_json:
+    if not as_json and form is None:
         for table in tables:
             _show_detail_table(table, found)
-    print_findings(found.findings, as_json=as_json, report=report)
+    print_findings(found.findings, as_json=as_json, form=form, report=report)
     if found.exceeds:
         raise click.exceptions.Exit(NOT_SAFE_ENOUGH)
 
@@ -89,13 +95,20 @@ def _show_detail_table(table: DetailTable, found: AttackReport) -> None:
             output.print_table(output.console(), table.title, header, rows, texts=())
 
 
-def print_findings(findings: Sequence[Finding], *, as_json: bool, report: Path | None) -> None:
+def print_findings(
+    findings: Sequence[Finding], *, as_json: bool, form: str | None = None, report: Path | None
+) -> None:
     """Write and print findings in their order."""
     if report is not None:
         from discreet.report.findings import write_findings_report
 
         write_findings_report(findings, report)
-    if as_json:
+    if form is not None:
+        from discreet.report.judgments import RENDERERS, judge_findings
+
+        targets = dict.fromkeys(found.target for found in findings)
+        click.echo(RENDERERS[form](judge_findings(findings), target=", ".join(targets)))
+    elif as_json:
         is_unicode = str(getattr(sys.stdout, "encoding", None)).lower().startswith("utf")
         listed = [found.to_dict() for found in findings]
         click.echo(json.dumps(listed, indent=2, ensure_ascii=not is_unicode))

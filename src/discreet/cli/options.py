@@ -156,6 +156,21 @@ policy_option = click.option(
 json_option = click.option(
     "--json", "as_json", is_flag=True, help="Print the result as JSON, and nothing else."
 )
+
+
+def _refuse_both_forms(ctx: click.Context, _: click.Parameter, form: str | None) -> str | None:
+    if form is not None and ctx.params.get("as_json"):
+        raise click.UsageError("--json and --format exclude each other.")
+    return form
+
+
+format_option = click.option(
+    "--format",
+    "form",
+    type=click.Choice(["junit", "sarif"]),
+    callback=_refuse_both_forms,
+    help="Print what a CI system shows, and nothing else; no value of the table is in it.",
+)
 report_option = click.option(
     "--report",
     type=click.Path(path_type=Path),

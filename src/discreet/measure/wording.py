@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from discreet.measure.assessment import CriterionVerdict
+from discreet.formatting import format_count, format_percent
+from discreet.measure.assessment import CriterionVerdict, Exposure
 from discreet.registry import CRITERIA
 
 CRITERIA_HEADER = ("Criterion", "Required", "Reached")
@@ -36,6 +37,25 @@ class CriterionRow:
 def criterion_rows(verdicts: Sequence[CriterionVerdict], *, k: int | None) -> list[CriterionRow]:
     """Return the rows of the table of criteria; `k` is the size of the table's smallest class."""
     return [_describe_verdict(verdict, k) for verdict in verdicts]
+
+
+def describe_criterion(verdict: CriterionVerdict, *, k: int | None) -> tuple[str, bool, str]:
+    """Return a criterion's name, whether it holds, and a sentence with what was reached, and who fails."""
+    row = _describe_verdict(verdict, k)
+    levels = f"reached {row.reached}, required {row.required}"
+    if verdict.holds:
+        return row.criterion, True, levels
+    people = format_count(verdict.failing_people, "person", "people")
+    classes = format_count(verdict.failing_classes, "class", "classes")
+    return row.criterion, False, f"{levels}; {people} in {classes} fail"
+
+
+def describe_exposure(exposure: Exposure) -> tuple[str, bool, str]:
+    """Return an exposure's name, whether it is tolerated, and a sentence with shares, and who is exposed."""
+    name = f"{exposure.attack} of {exposure.column}" if exposure.column else exposure.attack
+    share, tolerance = format_percent(exposure.share), format_percent(exposure.tolerance)
+    shares = f"{share} of people, tolerated {tolerance}"
+    return name, not exposure.exceeds, f"{shares}. {exposure.words}" if exposure.exceeds else shares
 
 
 def _describe_verdict(verdict: CriterionVerdict, k: int | None) -> CriterionRow:
