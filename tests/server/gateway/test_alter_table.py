@@ -79,11 +79,12 @@ def test_a_table_with_labels_reveals_nothing_by_a_change_of_its_form(admin, conn
     )
     admin.run("CREATE TABLE t (id int PRIMARY KEY, a int, b int); GRANT ALL ON t TO high, bob")
     admin.run("SECURITY LABEL FOR mls ON TABLE t IS 'cells'; ALTER TABLE t OWNER TO bob")
-    admin.run("GRANT CREATE ON SCHEMA public TO bob")
+    admin.run("GRANT CREATE ON SCHEMA public TO bob; CREATE SEQUENCE s; GRANT ALL ON s TO bob")
     high = connect(admin.opened, "high")
     high.run("INSERT INTO t VALUES (1, NULL, 5)")
     for text in (
         *("ALTER a SET NOT NULL", "ADD UNIQUE (a)", "ADD CHECK (a > 0)", "ALTER b TYPE bigint"),
+        "ALTER a SET DEFAULT nextval('s')",
         *("ADD c int NOT NULL", "ADD c int DEFAULT 5", "ADD c int REFERENCES t"),
     ):
         fails(admin.bob, f"ALTER TABLE t {text}", "0A000")
@@ -127,3 +128,20 @@ def test_a_temporary_table_is_the_sessions_own_and_deceives_no_rule(admin, conne
     assert other.rows("SELECT count(*) FROM staff") == [(1,)]
     fails(other, "SELECT * FROM pg_temp.staff", "42P01")
     assert ("pg_temp", "staff") not in admin.session.state.control.authority().relations
+
+
+def test_a_rename_makes_no_budget_whole_and_hides_no_earlier_release(hospital, connect):
+    admin = connect(hospital)
+    admin.run("CREATE TABLE t (age int, zip text, x text)")
+    rows = ", ".join(f"({20 + n % 3}, '100{n % 2}', 'a')" for n in range(40))
+    admin.run(f"INSERT INTO t VALUES {rows}; CREATE VIEW v AS SELECT age, zip, x FROM t")
+    admin.run(
+        "BEGIN; CREATE ANONYMIZED VIEW a WITH (k = 2, quasi = 'age, zip') AS SELECT age, zip FROM v; ROLLBACK"
+    )
+    fails(admin, "ALTER TABLE patients RENAME TO people", "0A000")
+    fails(admin, "ALTER TABLE patients RENAME salary TO pay", "0A000")
+    fails(admin, "ALTER TABLE t RENAME age TO years", "0A000")
+    fails(admin, "ALTER VIEW v RENAME TO w", "0A000")
+    admin.run("ALTER TABLE t ADD COLUMN y int")
+    admin.run("CREATE TABLE c (a int); CREATE CONTROL k ON c TO admin WITH (size = 5)")
+    fails(admin, "ALTER TABLE c RENAME TO d", "0A000")

@@ -221,6 +221,14 @@ SCRIPTS = {
         SELECT set_config('application_name', 'me', false); SHOW application_name; BEGIN; SELECT set_config('application_name', 'you', true); SHOW application_name;
         COMMIT; SHOW application_name; SET TIME ZONE INTERVAL '+00:00' HOUR TO MINUTE; PREPARE q AS SELECT a FROM t WHERE a = $1; EXECUTE q(2)
     """,
+    "deferred keys of temporary tables, and RESTRICT": """
+        CREATE TEMP TABLE p (id integer PRIMARY KEY); CREATE TEMP TABLE c (p integer REFERENCES p DEFERRABLE INITIALLY DEFERRED);
+        BEGIN; INSERT INTO c VALUES (1); COMMIT; SELECT * FROM c; BEGIN; INSERT INTO c VALUES (1); INSERT INTO p VALUES (1); COMMIT; SELECT * FROM c;
+        INSERT INTO c VALUES (7); DELETE FROM p; CREATE TABLE r (id integer PRIMARY KEY); INSERT INTO r VALUES (12), (11);
+        CREATE TABLE s (r integer REFERENCES r ON UPDATE RESTRICT ON DELETE RESTRICT); INSERT INTO s VALUES (12); UPDATE r SET id = id + 1;
+        UPDATE r SET id = 5 WHERE id = 11; DELETE FROM r WHERE id = 12; DELETE FROM r WHERE id = 5;
+        CREATE TABLE n (x numeric REFERENCES r); CREATE TABLE n (x text REFERENCES r); CREATE TABLE n (x bigint REFERENCES r)
+    """,
 }
 
 

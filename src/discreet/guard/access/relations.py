@@ -415,9 +415,39 @@ def _resolve_key(
         raise StatementFailed(
             "42830", "number of referencing and referenced columns for foreign key disagree"
         )
+    _need_comparable(relation, key, target, columns)
     if target is not relation:
         _need_references(change, target, columns)
     return replace(key, target=target.key, target_columns=columns)
+
+
+# Types that can be compared with each other, and to which others their values can be cast without loss.
+_FAMILIES = {
+    **dict.fromkeys(("smallint", "integer", "bigint"), "integer"),
+    **dict.fromkeys(("real", "double precision"), "float"),
+    **dict.fromkeys(("text", "character varying", "name"), "text"),
+    **dict.fromkeys(("date", "timestamp", "timestamptz"), "time"),
+}
+_WIDER = {("integer", "numeric"), ("integer", "float"), ("numeric", "float")}
+
+
+def _need_comparable(
+    relation: Relation, key: ForeignKey, target: Relation, columns: Sequence[str]
+) -> None:
+    for mine, theirs in zip(key.columns, columns, strict=True):
+        kinds = [
+            column.type.split("(")[0]
+            for column in (relation.column(mine), target.column(theirs))
+            if column is not None
+        ]
+        families = tuple(_FAMILIES.get(kind, kind) for kind in kinds)
+        if families[0] != families[-1] and families not in _WIDER:
+            raise StatementFailed(
+                "42804",
+                "foreign key constraint cannot be implemented",
+                detail=f'Key columns "{mine}" and "{theirs}" are of incompatible types: '
+                f"{kinds[0]} and {kinds[-1]}.",
+            )
 
 
 def _need_own_columns(relation: Relation, key: ForeignKey) -> None:

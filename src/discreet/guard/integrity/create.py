@@ -185,9 +185,9 @@ def _unique_constraint(columns: Sequence[str]) -> exp.Expr:
 
 def is_checked_by_engine(key: ForeignKey) -> bool:
     """Whether an engine with foreign keys checks this one: it has neither actions nor delays."""
-    actions = {key.on_delete, key.on_update}
+    is_plain = key.on_delete in ("no action", "restrict") and key.on_update == "no action"
     is_full = key.full and len(key.columns) > 1
-    return actions <= {"no action", "restrict"} and not key.deferrable and not is_full
+    return is_plain and not key.deferrable and not is_full
 
 
 def foreign_key_definition(key: ForeignKey, targets: Mapping[Name, tuple[str, ...]]) -> exp.Expr:

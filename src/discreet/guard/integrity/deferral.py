@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from discreet.engines.databases.database import DatabaseConnection
@@ -16,6 +16,7 @@ KeyName = tuple[Name, str]  # the table that has the foreign key, and the key's 
 class DeferredKeys:
     """The modes of deferrable foreign keys in one transaction, and those that are still to be checked."""
 
+    authority: Callable[[], Authority]  # with the session's temporary tables
     every: bool | None = None  # SET CONSTRAINTS ALL; None leaves each as it was declared
     modes: dict[KeyName, bool] = field(default_factory=dict[KeyName, bool])
     pending: set[KeyName] = field(default_factory=set[KeyName])
@@ -39,7 +40,6 @@ class DeferredKeys:
     def check(
         self,
         connection: DatabaseConnection,
-        authority: Authority,
         names: Iterable[KeyName] | None = None,
     ) -> None:
         """Check the pending keys, or those of them in `names`, on all rows of their tables.
@@ -47,6 +47,7 @@ class DeferredKeys:
         Raises:
             StatementFailed: 23503.
         """
+        authority = self.authority()
         wanted = self.pending if names is None else self.pending & set(names)
         for place, name in sorted(wanted):
             relation = authority.relations.get(place)

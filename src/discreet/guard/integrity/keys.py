@@ -98,15 +98,15 @@ def check_keys(
                 f"{_format_key_name(key)}",
             )
     for key, other in keys.inward:
-        is_strict = "restrict" in (key.on_delete, key.on_update)
+        if key.on_update == "restrict" and _is_any(
+            connection, _orphaned_rows(key, other, relation, changes, is_strict=True)
+        ):
+            raise _referenced_failure(relation, key, other)
+        is_strict = key.on_delete == "restrict"
         if (is_strict or not is_late(other, key)) and _is_any(
             connection, _orphaned_rows(key, other, relation, changes)
         ):
-            raise StatementFailed(
-                "23503",
-                f'update or delete on table "{relation.name}" violates foreign key constraint'
-                f'{_format_key_name(key)} on table "{other.name}"',
-            )
+            raise _referenced_failure(relation, key, other)
 
 
 def check_whole_key(
@@ -170,10 +170,26 @@ def _dangling_rows(key: ForeignKey, target: Relation, changes: exp.Query) -> exp
     return rows.where(exp.or_(exp.Paren(this=partial), exp.Paren(this=dangling)))
 
 
+def _referenced_failure(relation: Relation, key: ForeignKey, other: Relation) -> StatementFailed:
+    return StatementFailed(
+        "23503",
+        f'update or delete on table "{relation.name}" violates foreign key constraint'
+        f'{_format_key_name(key)} on table "{other.name}"',
+    )
+
+
 def _orphaned_rows(
-    key: ForeignKey, other: Relation, relation: Relation, changes: exp.Query
+    key: ForeignKey,
+    other: Relation,
+    relation: Relation,
+    changes: exp.Query,
+    *,
+    is_strict: bool = False,
 ) -> exp.Select:
-    """Return rows elsewhere that reference an old key which no row here has any more."""
+    """Return rows elsewhere that reference an old key which no row here has any more.
+
+    With `is_strict` (RESTRICT), one that a row has lost, even if another row has it now.
+    """
     pairs = list(zip(key.columns, key.target_columns, strict=True))
     refers = build.all_of(
         exp.EQ(this=build.column(theirs, of="o"), expression=build.column(old(mine), of="c"))
@@ -191,6 +207,14 @@ def _orphaned_rows(
     rows = build.select(
         build.alias_as(build.number(1), "one"), source=build.subquery(changes.copy(), "c")
     )
+    if is_strict:
+        moved = build.any_of(
+            exp.NullSafeNEQ(
+                this=build.column(old(mine), of="c"), expression=build.column(new(mine), of="c")
+            )
+            for _, mine in pairs
+        )
+        return rows.where(exp.and_(exp.Exists(this=referring), exp.Paren(this=moved)))
     return rows.where(exp.and_(exp.Exists(this=referring), exp.not_(exp.Exists(this=still))))
 
 

@@ -36,8 +36,10 @@ from discreet.guard.statements.objects import AlterTable
 from discreet.server.gateway import engine_effects
 from discreet.server.gateway.audit import AuditDraft
 from discreet.server.gateway.encrypted_columns import stored_relation
+from discreet.server.gateway.policy_tables import find_policy_table
 from discreet.server.gateway.sequences import number_series, start_sequences
 from discreet.server.gateway.session_state import SessionState
+from discreet.server.gateway.shown_views import is_shown
 from discreet.server.session import Notice, Outcome
 from discreet.sql import build
 
@@ -51,6 +53,7 @@ def run_alter_table(session: SessionState, statement: AlterTable, note: AuditDra
     applied = apply(before, statement, session.subject, revoke_scope=session.settings.revoke_scope)
     after = applied.authority
     check_labels(before, after)
+    _require_name_free(session, statement)
     start_sequences(session, before, after, statement)
     place = _find_changed(before, statement, session.role)
     if place is not None:
@@ -101,6 +104,32 @@ def _check_index(session: SessionState, statement: objects.CreateIndex) -> None:
         )
     if index.condition is not None:
         compile_row_value(index.condition, relation, session.traits, place="index predicate")
+
+
+def _require_name_free(session: SessionState, statement: AlterTable) -> None:
+    """Refuse to rename what is accounted for by its name: questions, controls and releases.
+
+    Under another name, its budget would be whole again, and earlier releases of it would not count.
+    """
+    renames = (objects.RenameRelation, objects.RenameColumn)
+    if not any(isinstance(action, renames) for action in statement.actions):
+        return
+    relation = look_up_relation(session.authority, session.role, statement.relation)
+    if relation is None:
+        return
+    reason = None
+    if find_policy_table(session.policy, relation) is not None:
+        reason = "the server's policy names it"
+    elif relation.controls:
+        reason = "a control counts the answers about it"
+    elif is_shown(session, relation.key):
+        reason = "there are or were anonymized views of it"
+    if reason is not None:
+        raise StatementFailed(
+            "0A000",
+            f'"{relation.name}" and its columns cannot be renamed: {reason}',
+            hint="Create a view with other names.",
+        )
 
 
 def _find_changed(
@@ -197,8 +226,11 @@ def _require_blind(statement: AlterTable) -> None:
             or action.table.checks
             or action.table.foreign_keys
         )
+        is_numbered = isinstance(action, objects.SetIdentity) or (
+            isinstance(action, objects.SetDefault) and "nextval" in (action.default or "").lower()
+        )
         is_required = isinstance(action, objects.SetNotNull) and action.not_null
-        if isinstance(action, _DEPENDENT_ON_CELLS) or not is_bare or is_required:
+        if isinstance(action, _DEPENDENT_ON_CELLS) or not is_bare or is_required or is_numbered:
             raise StatementFailed(
                 "0A000",
                 "a table with labels takes no new constraints, types or filled columns: whether its "

@@ -377,7 +377,7 @@ def _set_constraints(session: SessionState, statement: kinds.SetConstraints) -> 
         text = "SET CONSTRAINTS can only be used in transaction blocks"
         return Outcome("SET CONSTRAINTS", notices=(Notice("WARNING", text, "25P01"),))
     if not statement.deferred:
-        deferred.check(session.transaction.read(), session.authority, names)
+        deferred.check(session.transaction.read(), names)
     deferred.set_modes(names, deferred=statement.deferred)
     return Outcome("SET CONSTRAINTS")
 

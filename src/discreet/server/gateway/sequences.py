@@ -30,6 +30,7 @@ from discreet.guard.statements import objects
 from discreet.guard.statements.statement import Statement, Write
 from discreet.server.gateway.plans import DecisionBasis
 from discreet.server.gateway.session_state import SessionState
+from discreet.server.gateway.sources import require_bottom
 from discreet.server.session import PreparedStatement
 from discreet.sql import build
 from discreet.sql.names import fold_identifier
@@ -172,6 +173,7 @@ def number_new_rows(session: SessionState, permitted: PermittedWrite) -> Permitt
         if key is None or column.name in permitted.columns:
             continue
         sequence = session.authority.relations[key]
+        require_bottom(session, permitted.relation)
         if not column.identity:
             require_usage(session, sequence, Privilege.USAGE, Privilege.UPDATE)
         count = _count_rows(session, permitted)

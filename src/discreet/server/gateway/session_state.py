@@ -125,6 +125,7 @@ class SessionState:
             self._commit_authority,
             self._save_settings,
         )
+        self.transaction.deferred.authority = lambda: self.authority
         self._identity = client.identity or self.authority.identity_of(client.user)
         self._user = client.user
         self._after_transaction: tuple[str, str, str | None] | None = None

@@ -103,6 +103,19 @@ def earlier_views(session: SessionState, base: set[Name]) -> Iterator[ShownView]
         yield ShownView(tuple(names), rows, quasi.get(physical))
 
 
+def is_shown(session: SessionState, base: Name) -> bool:
+    """Whether there is or was an anonymized view of a relation, also one that was rolled back."""
+    authority = session.authority
+    there = any(
+        relation.kind == "anonymized" and base in _base_relations(authority, relation.key)
+        for relation in authority.relations.values()
+    )
+    return there or any(
+        base in {tuple(name) for name in body["base"]}
+        for body in session.control.documents(_KIND).values()
+    )
+
+
 def _recorded_quasi(body: Mapping[str, Any]) -> tuple[str, ...] | None:
     """Return the quasi-identifiers of a record; those of earlier versions have none."""
     return None if body.get("quasi") is None else tuple(body["quasi"])

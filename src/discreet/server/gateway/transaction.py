@@ -56,7 +56,7 @@ class SessionTransaction:
         self._start: Authority | None = None
         self._base = 0
         self._marks: list[_SavepointState] = []
-        self.deferred = DeferredKeys()
+        self.deferred = DeferredKeys(lambda: self.authority)
         self._after: list[Callable[[], None]] = []
         self._instead: list[Callable[[], None]] = []
 
@@ -197,7 +197,7 @@ class SessionTransaction:
 
     def _commit(self) -> None:
         if self.deferred.pending:
-            self.deferred.check(self.connection, self.authority)
+            self.deferred.check(self.connection)
         if self._pending is None:
             if self.connection.in_transaction:
                 self.connection.commit()
