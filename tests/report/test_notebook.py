@@ -57,6 +57,16 @@ def test_names_of_columns_are_escaped(found: Assessment):
     assert "table" in tags
 
 
+def test_people_are_counted_once_by_the_size_of_their_class():
+    people = pa.table({"age": [1, 2, 2, 3, 3, 3]})
+    (chart,) = notebook.assessment_card(assess(people, quasi=["age"])).charts
+    assert [(row.label, row.text) for row in chart.rows][:3] == [
+        ("alone", "1"),
+        ("2 to 4", "5"),
+        ("5 to 9", "0"),
+    ]
+
+
 def test_a_table_of_suppressed_rows_says_so():
     hidden = pa.table({"town": ["*", "*"]})
     assert "Suppressed rows" in assess(hidden, quasi=["town"])._repr_html_()

@@ -148,8 +148,8 @@ def _class_size_chart(sizes: Mapping[int, int]) -> Chart:
     rows: list[BarRow] = []
     for low, high in CLASS_SIZES:
         people = sum(
-            size * count
-            for size, count in sizes.items()
+            people
+            for size, people in sizes.items()
             if size >= low and (high is None or size <= high)
         )
         name = f"{low:,} or more" if high is None else f"{low} to {high}" if high > low else "alone"

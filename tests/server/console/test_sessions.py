@@ -6,7 +6,9 @@ from discreet.guard.identity.authenticator import ClientInfo
 from discreet.server.console.sessions import (
     IDLE_SECONDS,
     LONGEST_SECONDS,
+    MOST_KEPT,
     MOST_PER_USER,
+    ConsoleSession,
     ConsoleSessions,
 )
 
@@ -65,3 +67,10 @@ def test_a_closed_session_is_gone():
     identifier = sessions.open(CLIENT, "stamp")
     sessions.close(identifier)
     assert sessions.find(identifier) is None
+
+
+def test_a_session_keeps_only_so_many_results():
+    session = ConsoleSession(CLIENT, "stamp")
+    for number in range(MOST_KEPT + 5):
+        session.keep(number, "result")
+    assert list(session.found) == list(range(5, MOST_KEPT + 5))

@@ -40,7 +40,7 @@ def take_assessment(asked: ConsoleRequest) -> Response:
         found = _assess_rows(asked, relation)
     finally:
         _turn.release()
-    asked.session.found[key] = found
+    asked.session.keep(key, found)
     return _render_page(asked, relation, found)
 
 

@@ -83,7 +83,7 @@ def measure_exposure(asked: ConsoleRequest, session: Session, relation: Relation
         (one.k for one in (table.criteria if table else ()) if isinstance(one, KAnonymity)), None
     )
     found = TableExposure(quasi, tuple(rows), required, sql)
-    asked.session.found[key] = found
+    asked.session.keep(key, found)
     return found
 
 

@@ -16,6 +16,7 @@ IDLE_SECONDS = 30 * 60.0
 LONGEST_SECONDS = 12 * 3600.0
 MOST_PER_USER = 10
 MOST = 10_000
+MOST_KEPT = 50  # results of one session
 
 
 @dataclass
@@ -33,6 +34,12 @@ class ConsoleSession:
     found: dict[Any, Any] = field(default_factory=dict[Any, Any], repr=False)
     started: float = 0.0
     used: float = 0.0
+
+    def keep(self, key: Any, value: Any) -> None:
+        """Keep a result of this session; the oldest ones go."""
+        self.found[key] = value
+        for old in list(self.found)[:-MOST_KEPT]:
+            self.found.pop(old, None)
 
 
 class ConsoleSessions:
