@@ -10,6 +10,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections import deque
 from contextlib import closing, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -54,6 +55,7 @@ class Gateway:
         self.data, self._options = data, [str(option) for option in options]
         self.port = _free_port()
         self.web: int | None = None
+        self.log: deque[str] = deque(maxlen=500)
         self.start()
 
     def start(self) -> None:
@@ -79,6 +81,7 @@ class Gateway:
 
     def _read(self, output: Any) -> None:
         for line in output:
+            self.log.append(line)
             if found := re.search(r"http://[^:]+:(\d+)/", line):
                 self.web = int(found[1])
 

@@ -7,6 +7,7 @@ import random
 import shutil
 import tempfile
 import time
+from collections import Counter
 from contextlib import closing, suppress
 from fractions import Fraction
 from pathlib import Path
@@ -184,6 +185,92 @@ def test_a_primary_killed_under_load_loses_nothing_that_two_gateways_acknowledge
         assert discreet("journal", "verify", cluster.standby, "--public-key", key).code == 0
 
 
+@pytest.mark.soak
+@pytest.mark.postgres
+def test_a_hundred_clients_lose_nothing_while_each_part_is_killed_in_turn(
+    short_folder: Path, discreet: Discreet, capsys: pytest.CaptureFixture[str]
+):
+    """Both gateways, the standby and the primary; each gateway has every second client first."""
+    from tests.stores.cluster import running
+
+    policy = write_policy(short_folder)
+    with running(short_folder) as cluster:
+        with psycopg.connect(cluster.primary, autocommit=True) as database:
+            database.execute("CREATE TABLE people (id int PRIMARY KEY, age int)")
+            database.execute("INSERT INTO people SELECT i, i % 100 FROM generate_series(0, 999) i")
+        places = ["--policy", str(policy)]
+        for name in ("--database", "--control", "--ledger", "--journal"):
+            places += [name, cluster.url]
+        first = Gateway(short_folder / "one", *places)
+        (short_folder / "two").mkdir(mode=0o700)
+        shutil.copytree(short_folder / "one" / "keys", short_folder / "two" / "keys")
+        second = Gateway(short_folder / "two", *places)
+        pairs = [(first, second), (second, first)]
+        try:
+            run(first, *RIGHTS)
+            answers: list[dict[int, int]] = [{} for _ in range(CROWD_ASKS)]
+            askers = [
+                Client(
+                    dsn(*pairs[place % 2], user="analyst"),
+                    asking(answers[place], first=10 + place, step=CROWD_ASKS),
+                )
+                for place in range(CROWD_ASKS)
+            ]
+            writers = [
+                Client(dsn(*pairs[place % 2], user="writer"), writing(f"w{place}"))
+                for place in range(CROWD_WRITES)
+            ]
+            clients = [*askers, *writers]
+            for client in clients:
+                client.start()
+            await_progress(writers)
+            kills: list[Callable[[], None]] = [
+                first.kill,
+                second.kill,
+                cluster.crash_standby,
+                cluster.crash_primary,
+            ]
+            returns: list[Callable[[], None]] = [
+                first.start,
+                second.start,
+                cluster.restart_standby,
+                cluster.promote,
+            ]
+            for kill, come_back in zip(kills, returns, strict=True):
+                kill()
+                time.sleep(1)
+                come_back()
+                await_progress(writers)
+            for client in clients:
+                client.stop()
+            failures = Counter(text for client in clients for text in client.failures)
+            assert not failures, (failures, [*first.log][-20:], [*second.log][-20:])
+            for place, writer in enumerate(writers):
+                assert set(range(writer.done)) <= written(first, f"w{place}")
+            check_spending(cluster.standby, first, answers)
+            report(clients, capsys)
+        finally:
+            first.stop()
+            second.stop()
+        key = short_folder / "one" / "keys" / "journal.pub"
+        assert discreet("journal", "verify", cluster.standby, "--public-key", key).code == 0
+
+
+CROWD_ASKS, CROWD_WRITES = 20, 80  # clients
+
+
+def await_progress(clients: list[Client]) -> None:
+    """Wait until each of the clients was acknowledged two more times."""
+    before = [client.done for client in clients]
+    wait_for(
+        lambda: all(
+            client.done >= done + 2 or not client.is_alive()
+            for client, done in zip(clients, before, strict=True)
+        ),
+        seconds=900,
+    )
+
+
 def check_spending(place: str, gateway: Gateway, answers: list[dict[int, int]]) -> None:
     """No more than the budget was spent, and what was answered is answered again, the same, for nothing."""
     result = {asked: count for each in answers for asked, count in each.items()}
@@ -213,9 +300,10 @@ def report(clients: list[Client], capsys: pytest.CaptureFixture[str]) -> None:
     """Print what docs/explanation/availability.md quotes."""
     done = [client.done for client in clients]
     cuts = sum(client.cuts for client in clients)
-    gaps = [round(client.longest, 1) for client in clients]
+    gaps = sorted(round(client.longest, 1) for client in clients)
     with capsys.disabled():
-        print(f"\nacknowledged {done}, {cuts} cut off, longest gaps {gaps} s")
+        print(f"\nacknowledged {sum(done)} by {len(done)} clients, {cuts} cut off", end="")
+        print(f", longest gaps {gaps[len(gaps) // 2]} s (median), {gaps[-1]} s (longest)")
 
 
 # --- a gateway dies ---------------------------------------------------------------------------

@@ -76,6 +76,19 @@ class Cluster:
         for process in own:
             os.kill(process, signal.SIGKILL)
 
+    def crash_standby(self) -> None:
+        """End every process of the standby with SIGKILL: commits wait from now on."""
+        main = int((self._standby_data / "postmaster.pid").read_text().split()[0])
+        for process in [main, *_children(main)]:
+            os.kill(process, signal.SIGKILL)
+
+    def restart_standby(self) -> None:
+        """Start the standby that was killed."""
+        # Its number is not free until its parent has noticed, so it looks as if it ran.
+        for lock in (self._standby_data / "postmaster.pid", *self._sockets.glob(".s.PGSQL.*.lock")):
+            lock.unlink()
+        self._control("start", "-w", "-l", self._sockets / "log", "-o", f'-h "" -k {self._sockets}')
+
     def promote(self) -> None:
         """Let the standby write, without waiting for another one."""
         self._control("promote", "-w")

@@ -209,3 +209,19 @@ def test_too_many_wrong_tokens_block_their_address(provider, identity):
         authenticator.check_token(web, provider.token("carol"))
     elsewhere = identity.client("", protocol="http", address="192.0.2.8")
     assert authenticator.check_token(elsewhere, provider.token("carol")).user == "carol"
+
+
+def test_an_outage_of_the_provider_blocks_no_address(provider, identity, monkeypatch):
+    identity.roles["carol"] = DatabaseRole("carol", login=True)
+    authenticator = identity.authenticator(provider=settings_for(provider))
+    web, token = identity.client("", protocol="http"), provider.token("carol")
+
+    def fail(_: str) -> None:
+        raise StoreFailed("The identity provider does not answer.")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(authenticator._verifier, "_find_key", fail)
+        for _ in range(200):
+            with pytest.raises(LoginFailed):
+                authenticator.check_token(web, token)
+    assert authenticator.check_token(web, token).user == "carol"

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from discreet.guard.journal import AuditPolicy, AuditRule, Event, Journal
+from discreet.guard.journal import AuditPolicy, AuditRule, Event, Journal, redact
 from discreet.guard.journal.redact import redact_statement, without_secrets
 
 NOON = datetime(2026, 5, 4, 12, tzinfo=UTC)
@@ -165,3 +165,10 @@ def test_no_user_hides_by_a_literal_which_right_was_missing():
     denied = event(decision="denied", sqlstate="42501", **entry)
     found = AuditPolicy().apply(denied, lambda text: "hashed")
     assert (found.statement, found.reason) == ("SELECT ? FROM t", "eve has no SELECT on t")
+
+
+def test_a_long_statement_is_redacted_and_not_kept_in_memory():
+    before = redact._redact_cached.cache_info().currsize
+    text = f"SELECT '{'secret' * 1000}'"
+    assert redact.redact_statement(text) == "SELECT ?"
+    assert redact._redact_cached.cache_info().currsize == before

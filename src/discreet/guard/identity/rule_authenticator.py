@@ -274,10 +274,11 @@ class RuleAuthenticator:
             try:
                 found = self._verify_subject(client, token)
                 reason = self._why_not(found.user, now=now) or self._follow_groups(found) or ""
-            except (InvalidToken, DiscreetError) as error:
+            except InvalidToken as error:
                 reason = str(error)
-            if found is None:
                 self._lockout.fail_address(client.address, now=now)
+            except DiscreetError as error:  # not the client's fault: the provider, or rights
+                reason = str(error)
         user = client.user or (found.user if found else "")
         is_admitted = found is not None and not reason
         self._record_decision(

@@ -34,9 +34,9 @@ _GONE, _MORE = "?", "…"
 # After these words, even a word without quotes may be a password.
 _PASSWORDS = ("password", "identified", "discreet_unlock")
 _STARTS = tuple("0123456789")
+_LONGEST_CACHED = 4_000  # letters of a statement whose redacted form is kept
 
 
-@lru_cache(maxsize=4096)
 def redact_statement(statement: str, *, hide_quoted: bool = False) -> str:
     """Return `statement` with `?` for every literal, and without comments.
 
@@ -48,6 +48,12 @@ def redact_statement(statement: str, *, hide_quoted: bool = False) -> str:
     >>> redact_statement("ALTER ROLE ada PASSWORD 'geheim")
     'ALTER ROLE …'
     """
+    # A cache of long texts would fill the memory: a statement may have millions of letters.
+    redact = _redact_text if len(statement) > _LONGEST_CACHED else _redact_cached
+    return redact(statement, hide_quoted=hide_quoted)
+
+
+def _redact_text(statement: str, *, hide_quoted: bool) -> str:
     tokens = _tokenize_statement(statement)
     if tokens is None:
         return leading_keywords(statement)
@@ -55,6 +61,9 @@ def redact_statement(statement: str, *, hide_quoted: bool = False) -> str:
     for token in tokens:
         writing.add(statement[token.start : token.end + 1], token.start)
     return "".join(writing.parts)
+
+
+_redact_cached = lru_cache(maxsize=4096)(_redact_text)
 
 
 def without_secrets(statement: str) -> str:
