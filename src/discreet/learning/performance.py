@@ -124,7 +124,8 @@ def read_performance(
     """Return what noisy counts say about a model: arithmetic on what was released."""
     if plan.space.task == "regression":
         return _read_numbers(plan, measured, source, same_rows=same_rows, epsilon=epsilon)
-    if len(plan.space.classes) > 2:
+    count = len(plan.space.classes)
+    if count > 2:
         return _read_several(plan, measured, source, same_rows=same_rows, epsilon=epsilon)
     counts, scale = measured.overall, measured.scales[0]
     halves = np.stack([counts[:MIDDLE].sum(axis=0), counts[MIDDLE:].sum(axis=0)])

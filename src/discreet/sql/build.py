@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from sqlglot import exp
 
@@ -121,7 +122,7 @@ def select_named(named: Mapping[str, exp.Expr], *, source: exp.Expr) -> exp.Sele
     return exp.Select(expressions=trees).from_(source, copy=False)
 
 
-def cast_tree(tree: exp.Expr, kind: exp.DataType | exp.DataType.Type) -> exp.Cast:
+def cast_tree(tree: exp.Expr, kind: Any) -> exp.Cast:
     """Return a cast of the tree itself, not of a copy."""
     return exp.cast(tree, kind, copy=False)
 
