@@ -67,6 +67,8 @@ RECIPES = {
     "learn-unsupervised": "bench.learn_unsupervised:measure_unsupervised",
     "learn-counts": "bench.learn_counts:measure_counts",
     "serving": "bench.serve:measure_serving",
+    "serving-loads": "bench.serve_loads:measure_loads",
+    "serving-pieces": "bench.serve_loads:measure_pieces",
     "statistics-chi-square": "bench.significance:measure_chi_square",
     "statistics-tests": "bench.significance:measure_tests",
     "versions": "bench.versions:measure_versions",

@@ -45,6 +45,8 @@ tables:
       name:   {role: identifier}
       salary: {role: sensitive, bounds: [0, 200000]}
 """
+# What is loaded from a file has no primary key, and therefore no index.
+KEYED = "CREATE TABLE keyed (id integer PRIMARY KEY, name text)"
 AGGREGATE = "SELECT count(*) AS n FROM people WHERE salary > $1::integer"
 TICKS = os.sysconf("SC_CLK_TCK")
 
@@ -65,7 +67,7 @@ WORKS = (
     Work(
         "a row by its key",
         "reader",
-        "SELECT name FROM people WHERE id = $1",
+        "SELECT name FROM keyed WHERE id = $1",
         lambda chance: (chance.randrange(ROWS),),
         "SELECT name FROM people WHERE id = ?",
     ),
@@ -190,12 +192,19 @@ def children(parent: int) -> list[int]:
 
 
 @contextlib.contextmanager
-def guarded(folder: Path) -> Generator[tuple[str, Callable[[], float]]]:
-    """`discreet serve` with the table, somebody who may read it and somebody who may ask."""
-    (folder / "policy.yaml").write_text(POLICY, "utf-8")
+def guarded(
+    folder: Path, *, database: str | None = None
+) -> Generator[tuple[str, Callable[[], float]]]:
+    """`discreet serve` with the table, a user who may read it and one who may ask.
+
+    With `database`, the table is there.
+    """
+    policy = POLICY if database is None else POLICY.replace("    source: people.csv\n", "")
+    (folder / "policy.yaml").write_text(policy, "utf-8")
+    where = [] if database is None else ["--database", database]
     place = Path(sys.executable).with_name("discreet")
     process = subprocess.Popen(
-        [place, "serve", "--data", folder / "data", "--policy", folder / "policy.yaml", "--port", "0", "--plain"],
+        [place, "serve", "--data", folder / "data", "--policy", folder / "policy.yaml", "--port", "0", "--plain", *where],
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         encoding="utf-8",
@@ -210,18 +219,24 @@ def guarded(folder: Path) -> Generator[tuple[str, Callable[[], float]]]:
                 raise SystemExit(said)
             said += line
         dsn = f"postgresql://{{user}}:{PASSWORD}@127.0.0.1:{found[1]}/discreet?sslmode=disable"
-        asyncio.run(_rights(dsn.format(user="admin")))
+        asyncio.run(_prepare_tables(dsn.format(user="admin"), is_keyed=database is None))
         yield dsn, cpu_of(lambda: [process.pid])
     finally:
         process.terminate()
         process.wait(30)
 
 
-async def _rights(dsn: str) -> None:
+async def _prepare_tables(dsn: str, *, is_keyed: bool) -> None:
     import asyncpg
 
     admin = await asyncpg.connect(dsn)
+    keyed = (
+        KEYED,
+        "INSERT INTO keyed SELECT id, name FROM people",
+        "GRANT SELECT ON keyed TO PUBLIC",
+    )
     for statement in (
+        *(keyed if is_keyed else ()),
         f"CREATE USER reader PASSWORD '{PASSWORD}'",
         f"CREATE USER analyst PASSWORD '{PASSWORD}'",
         "GRANT SELECT ON people TO reader",
@@ -247,21 +262,23 @@ def postgres(folder: Path, file: Path) -> Generator[tuple[str, Callable[[], floa
             )
             with connection.cursor().copy("COPY people FROM STDIN (FORMAT csv, HEADER)") as copy:
                 copy.write(file.read_bytes())
-            connection.execute("VACUUM ANALYZE people")
+            connection.execute(KEYED)
+            connection.execute("INSERT INTO keyed SELECT id, name FROM people")
+            connection.execute("VACUUM ANALYZE")
         found = (folder / "postgres" / "postmaster.pid").read_text("utf-8").split()
         yield server.get_uri(), cpu_of(lambda: children(int(found[0])))
     finally:
         server.cleanup()
 
 
-def write_people(file: Path) -> None:
+def write_people(file: Path, rows: int = ROWS) -> None:
     chance = random.Random(1)
     with file.open("w", encoding="utf-8", newline="") as out:
         writer = csv.writer(out)
         writer.writerow(["id", "name", "salary"])
         writer.writerows(
             (number, f"person {number}", chance.randrange(20_000, 180_000))
-            for number in range(ROWS)
+            for number in range(rows)
         )
 
 
