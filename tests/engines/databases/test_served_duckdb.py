@@ -19,7 +19,7 @@ from tests.keep_cancelling import keep_cancelling
 
 from discreet.engines.connect import open_database
 from discreet.engines.duckdb import file as duckdb_file
-from discreet.engines.duckdb.served import ResourceLimits, ServedDuckDB
+from discreet.engines.duckdb.served import CATALOG, ResourceLimits, ServedDuckDB
 from discreet.errors import (
     InvalidKey,
     LockedSource,
@@ -418,3 +418,31 @@ def test_a_damaged_file_is_reported_as_such(path: Path) -> None:
     path.write_bytes(b"no database at all" * 1000)
     with pytest.raises(UnreadableSource):
         ServedDuckDB(path)
+
+
+def version_in(path: Path, *statements: str) -> str:
+    """Run statements in a database that is opened for them; return the version of `t` at its end."""
+    with closing(ServedDuckDB(path)) as database, closing(database.connect()) as session:
+        for statement in statements:
+            session.execute(parse_one(statement, dialect="duckdb"))
+        return database.version((CATALOG, "public", "t"))
+
+
+def test_a_table_that_nothing_changed_has_its_version_after_a_restart(tmp_path: Path) -> None:
+    path = tmp_path / "data.duckdb"
+    first = version_in(path, f"CREATE TABLE {CATALOG}.public.t (n INT)")
+    assert version_in(path) == first
+    second = version_in(path, f"INSERT INTO {CATALOG}.public.t VALUES (1)")
+    assert second != first
+    assert version_in(path) == second
+
+
+def test_a_file_that_was_written_or_not_closed_has_other_versions(tmp_path: Path) -> None:
+    path = tmp_path / "data.duckdb"
+    first = version_in(path, f"CREATE TABLE {CATALOG}.public.t (n INT)")
+    with duckdb.connect(str(path)) as other:
+        other.execute("INSERT INTO public.t VALUES (1)")
+    second = version_in(path)
+    assert second != first
+    (tmp_path / "data.duckdb.versions").unlink()  # as after a crash
+    assert version_in(path) != second

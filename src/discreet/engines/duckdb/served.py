@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import secrets
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -20,9 +21,9 @@ from discreet.engines.duckdb.file import attach_for_writing, copy_file, load_cry
 from discreet.engines.duckdb.results import duckdb_field
 from discreet.engines.duckdb.writers import CommitClock, WriterQueue, fold_name_parts
 from discreet.engines.engine import ArrowReader
-from discreet.errors import StoreFailed, WrongUsage
+from discreet.errors import OutputRefused, StoreFailed, WrongUsage
 from discreet.sql import build
-from discreet.writing import TemporaryFolder
+from discreet.writing import TemporaryFolder, write_private_file
 
 CATALOG = "guarded"  # DuckDB's name of the served file
 WRITE_TIMEOUT = 30.0  # seconds that a writer waits for another one
@@ -89,6 +90,7 @@ class ServedDuckDB:
         self._patience, self._limits = patience, limits
         self._spill = TemporaryFolder()
         self._turn, self._commits = WriterQueue(), CommitClock()
+        self._take_versions()
         shares = {"memory_limit": limits.memory, "threads": limits.threads}
         settings: dict[str, Any] = {
             "temp_directory": str(temp_directory or self._spill.name) if path else "",
@@ -227,8 +229,43 @@ class ServedDuckDB:
         with contextlib.suppress(duckdb.Error):
             self._root.close()
         if getattr(self, "_file", None) is not None:
+            self._keep_versions()
+        if getattr(self, "_file", None) is not None:
             self._file.close()  # pyright: ignore[reportOptionalMemberAccess]
         self._spill.cleanup()
+
+    def _take_versions(self) -> None:
+        """Go on with the versions of tables as they were at the last end, if the file is as it was then.
+
+        What was kept is removed: after a crash, every table counts as changed.
+        """
+        if self._path is None or not self._versions_file.is_file():
+            return
+        with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
+            kept = json.loads(self._versions_file.read_text("utf-8"))
+            self._versions_file.unlink()
+            if kept["file"] == self._describe_file():
+                self._commits.restore(kept["clock"])
+
+    def _keep_versions(self) -> None:
+        described = self._describe_file()
+        if described is not None:
+            kept = {"file": described, "clock": self._commits.to_plain()}
+            with contextlib.suppress(OutputRefused):  # every table counts as changed then
+                write_private_file(self._versions_file, json.dumps(kept).encode(), may_exist=True)
+
+    @property
+    def _versions_file(self) -> Path:
+        path = self._path or Path()
+        return path.with_name(f"{path.name}.versions")
+
+    def _describe_file(self) -> list[int] | None:
+        """Return what changes whenever the file is written or replaced; None while there is a log beside it."""
+        path = self._path or Path()
+        if path.with_name(f"{path.name}.wal").exists() or not path.is_file():
+            return None
+        found = path.stat()
+        return [found.st_size, found.st_mtime_ns, found.st_ino]
 
     def _write_checkpoint(self) -> None:
         # While others read, DuckDB may refuse; then the log keeps what the file does not have yet.

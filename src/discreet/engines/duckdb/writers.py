@@ -11,8 +11,9 @@ from __future__ import annotations
 import secrets
 import threading
 from collections import deque
-from collections.abc import Callable, Generator, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
+from typing import Any
 
 from sqlglot import exp
 
@@ -102,9 +103,21 @@ class CommitClock:
             return any(self._last_written(table) > since for table in tables)
 
     def version(self, table: Names) -> str:
-        """Return a text that changes with every commit that wrote `table`, and with every start."""
+        """Return a text that changes with every commit that wrote `table`, unless `restore` goes on from there."""
         with self._order:
             return f"{self._boot}-{self._last_written(table)}"
+
+    def to_plain(self) -> dict[str, Any]:
+        """Return the clock as plain JSON values."""
+        with self._order:
+            tables = [[list(names), moment] for names, moment in self._tables.items()]
+            return {"boot": self._boot, "now": self._now, "all": self._all, "tables": tables}
+
+    def restore(self, found: Mapping[str, Any]) -> None:
+        """Go on from a clock that was written by `to_plain`, for the same content."""
+        with self._order:
+            self._boot, self._now, self._all = found["boot"], found["now"], found["all"]
+            self._tables = {tuple(names): moment for names, moment in found["tables"]}
 
     def _last_written(self, table: Names) -> int:
         return max(self._all, self._tables.get(table, 0))
