@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.server.console.conftest import token_of
+from tests.server.console.conftest import MARKUP, token_of
 
 from discreet.guard.identity.authenticator import ClientInfo
 from discreet.guard.journal.search import EntryFilter
@@ -108,3 +108,14 @@ def test_a_question_is_repeated_as_text(console: Console):
         page = ask(client, text).text
         assert "<script>alert" not in page
         assert "&lt;/textarea&gt;" in client.get("/ask", params={"again": "0"}).text
+
+
+def test_markup_in_a_chart_is_only_text(console: Console):
+    statement = (
+        f"SELECT CASE WHEN insurance = 'public' THEN '{MARKUP}' ELSE 'b' END AS \"{MARKUP}\", "
+        f'count(*) AS "{MARKUP}n" FROM patients GROUP BY 1'
+    )
+    with console.sign_in("analyst") as client:
+        page = ask(client, statement, epsilon="0.0625").text
+    assert "<svg" in page.partition("<figure")[2]
+    assert MARKUP not in page
