@@ -175,11 +175,9 @@ class ViewTarget(WriteTarget):
         for place in reversed(range(len(self.layers))):
             shown = self._shown_condition(substitution, place)
             if shown is not None:
-                self.base.protect(substitution, shown, rule)
+                self.base.protect(substitution, shown, None)
                 make_total(shown, self.reading.traits)
-                rule = (
-                    shown if rule is None else exp.And(this=exp.Paren(this=rule), expression=shown)
-                )
+                rule = shown if rule is None else _computed_where(rule, shown)
         return rule
 
     def _shown_condition(self, substitution: Substitution, place: int) -> exp.Expr | None:
@@ -226,6 +224,11 @@ class ViewTarget(WriteTarget):
             make_total(condition, self.reading.traits)
             found.append(condition)
         return build.all_of(found) if found else None
+
+
+def _computed_where(rule: exp.Expr, condition: exp.Expr) -> exp.Expr:
+    """Return a condition that is not computed for rows that a rule hides."""
+    return exp.Paren(this=exp.Case(ifs=[exp.If(this=exp.Paren(this=rule), true=condition)]))
 
 
 def read_view_target(target: WriteTarget) -> ViewTarget:
