@@ -40,10 +40,13 @@ NOT_MEASURED = {
     ("docs/explanation/multi-level.md", "name"): "an example from the literature",
     ("docs/explanation/pseudonyms.md", "form"): "counted by the example below it",
     ("docs/reference/attack.md", "attack"): "default tolerances",
+    (
+        "docs/reference/compatibility.md",
+        "file",
+    ): "verdicts of `bench.compatibility.regression`, which needs a checkout of PostgreSQL",
     ("docs/reference/errors.md", "code"): "exit codes",
     ("docs/reference/free-text.md", "class"): "measured by the tests of the finder, test_recall.py",
     ("docs/reference/free-text.md", ""): "measured by the tests of the finder, test_recall.py",
-    ("docs/reference/serve.md", "setting"): "default settings",
     ("docs/reference/wire.md", "limit"): "limits of the protocol",
 }
 
