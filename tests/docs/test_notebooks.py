@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import importlib.util
+from importlib.resources import files
 from pathlib import Path
 
 import nbformat
 import pytest
 from nbclient import NotebookClient
 
+HOSPITAL = Path(str(files("discreet"))) / "data" / "hospital"
 NOTEBOOKS = sorted((Path(__file__).parents[2] / "examples").glob("*.ipynb"))
 
 
@@ -17,6 +19,7 @@ def test_a_notebook_runs_and_warns_of_nothing(path: Path, tmp_path: Path):
     book = nbformat.read(path, as_version=4)
     place = {"metadata": {"path": str(tmp_path)}}
     NotebookClient(book, timeout=300, kernel_name="python3", resources=place).execute()
+    assert not (HOSPITAL / "discreet-releases").exists()  # a notebook writes to folders of its own
     outputs = [item for cell in book.cells for item in cell.get("outputs", ())]
     assert [item.text for item in outputs if item.output_type == "stream"] == []
     assert any("image/svg+xml" in item.get("data", {}) for item in outputs) == (
