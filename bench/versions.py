@@ -76,7 +76,7 @@ def declared_ranges() -> dict[str, str]:
     every = [*project["dependencies"], *(text for extra in extras for text in extra)]
     found: dict[str, str] = {}
     for text in every:
-        parts = re.fullmatch(r"([\w.-]+)(?:\[[^]]*\])?(.*)", text)
+        parts = re.fullmatch(r"([\w.-]+)(?:\[[^]]*\])?([^;]*)(;.*)?", text)
         if parts and parts[1] != "discreet":
             found[parts[1]] = parts[2]
     return dict(sorted(found.items()))
