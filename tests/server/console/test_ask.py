@@ -9,6 +9,7 @@ from tests.server.console.conftest import MARKUP, token_of
 
 from discreet.guard.identity.authenticator import ClientInfo
 from discreet.guard.journal.search import EntryFilter
+from discreet.server.console.ask import LONGEST_LISTED
 
 if TYPE_CHECKING:
     import httpx
@@ -119,3 +120,10 @@ def test_markup_in_a_chart_is_only_text(console: Console):
         page = ask(client, statement, epsilon="0.0625").text
     assert "<svg" in page.partition("<figure")[2]
     assert MARKUP not in page
+
+
+def test_a_long_text_is_answered_but_not_kept(console: Console):
+    with console.sign_in("analyst") as client:
+        answered = ask(client, f"SELECT 7 AS long_one /* {'x' * LONGEST_LISTED} */")
+        assert answered.status_code == 200
+        assert "long_one" not in client.get("/ask", params={"again": "0"}).text

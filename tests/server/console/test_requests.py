@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.server.console.conftest import MARKUP, token_of
 
+from discreet.server.console import requests
+
 if TYPE_CHECKING:
     from tests.server.console.conftest import Console
 
@@ -98,3 +100,16 @@ def test_the_root_leads_to_the_console(console: Console):
     with console.client() as client:
         answer = client.get(console.web.url)
         assert (answer.status_code, answer.headers["location"]) == (307, "/console/")
+
+
+@pytest.mark.parametrize("action", ["/ask", "/ask/price", "/journal/export"])
+def test_the_form_of_a_stranger_is_not_even_read(
+    console: Console, action: str, monkeypatch: pytest.MonkeyPatch
+):
+    def refuse(*_: object, **__: object) -> None:
+        raise AssertionError("it was read")
+
+    monkeypatch.setattr(requests, "parse_qsl", refuse)
+    with console.client() as client:
+        answer = client.post(action, data={"statement": "SELECT 1"})
+    assert (answer.status_code, answer.headers["location"]) == (303, "/console/sign-in")

@@ -10,6 +10,7 @@ from tests.server.http.conftest import PASSWORD
 
 from discreet.guard.identity.accounts import set_locked, set_password
 from discreet.guard.journal.search import EntryFilter
+from discreet.server.console.sign_in import LONGEST_FORM
 
 if TYPE_CHECKING:
     from tests.server.console.conftest import Console
@@ -127,3 +128,9 @@ def test_what_ends_a_login_ends_its_sessions(console: Console, change: str):
         else:
             console.run(f"ALTER ROLE {name} NOLOGIN")
         assert client.get("/").status_code == 303
+
+
+def test_a_form_that_no_browser_sends_is_refused_before_it_is_read(console: Console):
+    with console.client() as client:
+        answer = client.post("/sign-in", content=b"csrf=" + b"%41" * LONGEST_FORM)
+    assert answer.status_code == 413

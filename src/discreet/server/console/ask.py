@@ -26,6 +26,7 @@ from discreet.server.session import PrivacyCost
 from discreet.sql import build
 
 MOST_ASKED = 50  # questions of a session that its page lists
+LONGEST_LISTED = 20_000  # characters of such a question: longer ones would fill the memory
 LONGEST_TEXT = 1_000_000
 _SETTINGS = ("epsilon", "delta")
 _INTRODUCTION = "Ask a question, and see its price before you pay."
@@ -160,12 +161,13 @@ def _answer_question(asked: ConsoleRequest, page: AskPage) -> AskPage:
     except DiscreetError as error:
         return _add_failure(page, error, "That was not answered.")
     result = show_result(outcome, notices)
-    asked.session.asked.append(
-        AskedQuestion(
-            page.text, page.epsilon, page.delta, asked.server.clock(), _word_result(result)
+    if len(page.text) + len(page.epsilon) + len(page.delta) <= LONGEST_LISTED:
+        asked.session.asked.append(
+            AskedQuestion(
+                page.text, page.epsilon, page.delta, asked.server.clock(), _word_result(result)
+            )
         )
-    )
-    del asked.session.asked[:-MOST_ASKED]
+        del asked.session.asked[:-MOST_ASKED]
     return replace(page, result=result, verdict=_word_result(result))
 
 

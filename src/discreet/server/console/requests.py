@@ -121,13 +121,12 @@ def guard_endpoint(handler: Handler) -> Callable[[Request], Awaitable[Response]]
     """Return an endpoint for signed-in users; without a session it leads to the sign-in."""
 
     async def serve(request: Request) -> Response:
-        form = await read_form(request)
-        return await run_in_threadpool(_handle_request, request, form, handler)
+        return await run_in_threadpool(_handle_request, request, await request.body(), handler)
 
     return serve
 
 
-def _handle_request(request: Request, form: Mapping[str, str], handler: Handler) -> Response:
+def _handle_request(request: Request, body: bytes, handler: Handler) -> Response:
     state = app_state(request)
     asked: ConsoleRequest | None = None
     try:
@@ -135,10 +134,10 @@ def _handle_request(request: Request, form: Mapping[str, str], handler: Handler)
         session = find_session(request)
         if session is None:
             return _lead_to_sign_in(request)
-        asked = ConsoleRequest(request, state, session, form)
+        asked = ConsoleRequest(request, state, session, read_form(request, body))
         if request.method == "POST":
             require_same_origin(request)
-            require_token(form, session.csrf)
+            require_token(asked.form, session.csrf)
         with _hold_slot(state, session.client.user):
             return handler(asked)
     except Exception as error:  # noqa: BLE001 -- its message may quote data
@@ -191,11 +190,13 @@ def console_sessions(request: Request) -> ConsoleSessions:
     return request.app.state.sessions
 
 
-async def read_form(request: Request) -> dict[str, str]:
-    """Return the fields of a request; of several with one name the last one."""
+def read_form(request: Request, body: bytes) -> dict[str, str]:
+    """Return the fields of a request; of several with one name the last one.
+
+    Megabytes take a second to read: only for those who are signed in, and never in the event loop.
+    """
     if request.method != "POST":
         return dict(request.query_params)
-    body = await request.body()
     try:
         return dict(
             parse_qsl(

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
@@ -27,6 +28,7 @@ from discreet.server.http.authentication import AppState, app_state, client_info
 from discreet.server.suspension import refuse_suspended
 
 LONGEST_NAME = 63
+LONGEST_FORM = 100_000  # bytes; a token of an identity provider has up to 32,768
 _TOKEN_SECONDS = 3600
 
 
@@ -35,17 +37,23 @@ Step = Callable[[Request, Mapping[str, str]], Response]
 
 async def sign_in(request: Request) -> Response:
     """Show the form, or take it."""
-    form = await read_form(request)
     handle = _take_form if request.method == "POST" else _show_form
-    return await run_in_threadpool(_handle_sign_in, request, form, handle)
+    return await run_in_threadpool(_handle_sign_in, request, await request.body(), handle)
 
 
-def _handle_sign_in(request: Request, form: Mapping[str, str], handle: Step) -> Response:
+def _handle_sign_in(request: Request, body: bytes, handle: Step) -> Response:
     try:
         limit_rate(app_state(request).addresses, request.client.host if request.client else "")
-        return handle(request, form)
+        return handle(request, _read_small_form(request, body))
     except Exception as error:  # noqa: BLE001 -- its message may quote what was typed
         return error_page(error)
+
+
+def _read_small_form(request: Request, body: bytes) -> Mapping[str, str]:
+    """Return the fields of a form that anyone may send."""
+    if len(body) > LONGEST_FORM:
+        raise HTTPException(413, "the request is too large")
+    return read_form(request, body)
 
 
 def _show_form(request: Request, _: Mapping[str, str]) -> Response:
