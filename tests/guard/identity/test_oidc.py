@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import base64
 import json
+import socket
+import threading
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -225,3 +227,31 @@ def test_an_outage_of_the_provider_blocks_no_address(provider, identity, monkeyp
             with pytest.raises(LoginFailed):
                 authenticator.check_token(web, token)
     assert authenticator.check_token(web, token).user == "carol"
+
+
+def test_a_token_over_http_is_not_taken_in_clear(provider, identity):
+    identity.roles["carol"] = DatabaseRole("carol", login=True)
+    authenticator = identity.authenticator(provider=settings_for(provider), requires_tls=False)
+    for is_local in (True, False):
+        clear = identity.client("", protocol="http", is_encrypted=False, is_local=is_local)
+        with pytest.raises(LoginFailed, match="TLS"):
+            authenticator.check_token(clear, provider.token("carol"))
+        assert identity.decisions[-1].reason == "no TLS"
+
+
+def test_an_answer_that_is_not_even_http_is_an_outage(own_key):
+    token = jwt.encode({"sub": "x"}, own_key, algorithm="RS256")
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+
+        def answer() -> None:
+            connection, _ = listening.accept()
+            with connection:
+                connection.recv(65_536)
+                connection.sendall(b"no protocol\r\n\r\n")
+
+        thread = threading.Thread(target=answer)
+        thread.start()
+        place = f"http://127.0.0.1:{listening.getsockname()[1]}"
+        with pytest.raises(StoreFailed, match="does not answer"):
+            TokenVerifier(OidcProvider(place, CLIENT)).verify(token)
+        thread.join()

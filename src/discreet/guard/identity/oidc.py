@@ -6,10 +6,10 @@ import json
 import ssl
 import threading
 import time
-import urllib.error
 import urllib.request
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from http.client import HTTPException
 from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import urlsplit
@@ -159,7 +159,7 @@ class TokenVerifier:
         try:
             with opener.open(address, timeout=self._provider.seconds) as response:
                 found: Any = json.loads(response.read(_MOST_BYTES))
-        except (OSError, ValueError, urllib.error.URLError):
+        except (OSError, ValueError, HTTPException):  # a URLError is an OSError
             raise StoreFailed(
                 "The identity provider does not answer as expected. Check its address and certificate."
             ) from None

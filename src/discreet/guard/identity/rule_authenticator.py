@@ -141,6 +141,7 @@ class RuleAuthenticator:
         self._require_wire(client, "auto")
         now = self._clock()
         if self._verifier is not None and token.count(".") == 2:
+            self._require_encrypted(client, "oidc")
             found = self._admit_subject(client, token)
             return tokens.ApiToken("oidc", found.user, ("query",), now)
         found = tokens.find_token(self._documents, token, now=now)
