@@ -86,6 +86,7 @@ def test_a_table_with_labels_reveals_nothing_by_a_change_of_its_form(admin, conn
         *("ALTER a SET NOT NULL", "ADD UNIQUE (a)", "ADD CHECK (a > 0)", "ALTER b TYPE bigint"),
         "ALTER a SET DEFAULT nextval('s')",
         *("ADD c int NOT NULL", "ADD c int DEFAULT 5", "ADD c int REFERENCES t"),
+        *("DROP CONSTRAINT t_pkey", "DROP COLUMN id"),
     ):
         fails(admin.bob, f"ALTER TABLE t {text}", "0A000")
     bob = admin.bob

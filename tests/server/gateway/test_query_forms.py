@@ -91,6 +91,27 @@ def test_arrays_show_no_hidden_row_and_nothing_behind_a_mask(world):
     assert ann.rows("SELECT max(cardinality(tags)) FROM staff") == [(2,)]
 
 
+def test_a_foreign_key_neither_probes_nor_copies_what_is_masked(world):
+    admin, ann, _ = world
+    admin.run("GRANT CREATE ON SCHEMA public TO ann; GRANT REFERENCES ON staff TO ann")
+    admin.run("ALTER TABLE staff ADD UNIQUE (name)")
+    action = "REFERENCES staff (name) ON UPDATE CASCADE"
+    assert outcome(ann, f"CREATE TABLE probe (name text {action})") == "42501"
+    ann.run("CREATE TABLE probe (name text, id int REFERENCES staff (id))")
+    assert outcome(ann, f"ALTER TABLE probe ADD FOREIGN KEY (name) {action}") == "42501"
+    assert outcome(ann, f"ALTER TABLE probe ADD COLUMN other text {action}") == "42501"
+    admin.run(f"CREATE TABLE kept (name text {action})")
+
+
+def test_cursors_and_copy_of_rows_that_depend_on_the_time_or_a_setting(world):
+    admin, ann, _ = world
+    admin.run("CREATE POLICY late ON staff AS RESTRICTIVE USING (now() > '2000-01-01')")
+    assert ann.run("COPY staff (id) TO STDOUT").tag == "COPY 2"
+    ann.run("BEGIN; DECLARE c CURSOR FOR SELECT id, name FROM staff ORDER BY id")
+    assert ann.rows("FETCH ALL FROM c") == [(1, "A*"), (3, "C*")]
+    ann.run("ROLLBACK")
+
+
 def test_functions_in_from_are_rows_of_what_is_visible(world):
     admin, ann, _ = world
     admin.run("INSERT INTO bonus SELECT * FROM unnest($1::int[], $2::int[])", [8, 9], [80, None])

@@ -19,6 +19,7 @@ from discreet.guard.access.authority import (
     AclEntry,
     Allowance,
     Authority,
+    ColumnMask,
     DatabaseSchema,
     Privilege,
     Relation,
@@ -44,6 +45,8 @@ __all__ = [
     "is_admin_of",
     "is_officer",
     "is_superuser",
+    "mask_of",
+    "masked_columns",
     "owns",
     "privilege_on",
     "reach",
@@ -195,3 +198,23 @@ def schema_privilege(
     if entry is None:
         return Decision(False, f"{role} has no {privilege} on schema {schema}")
     return Decision(True, _explain_grant(role, entry, f"schema {schema}"))
+
+
+def mask_of(authority: Authority, role: str, relation: Relation, column: str) -> ColumnMask | None:
+    """Return the mask that `role` sees instead of a column; owners and superusers see the column."""
+    if is_superuser(authority, role):
+        return None
+    if has_privs_of(authority, role, relation.owner) and not relation.force_row_security:
+        return None
+    roles = {PUBLIC, *reach(authority, role, "inherit")}
+    masks = (mask for mask in relation.masks if mask.column == column)
+    return next((mask for mask in masks if roles & set(mask.roles)), None)
+
+
+def masked_columns(authority: Authority, role: str, relation: Relation) -> frozenset[str]:
+    """Return the columns of which `role` sees only a mask."""
+    return frozenset(
+        column.name
+        for column in relation.columns
+        if mask_of(authority, role, relation, column.name) is not None
+    )

@@ -19,7 +19,7 @@ from discreet.guard.access.authority import (
 )
 from discreet.guard.access.change import AuthorityChange
 from discreet.guard.access.constraint_names import with_names
-from discreet.guard.access.decide import owns, privilege_on, schema_privilege
+from discreet.guard.access.decide import masked_columns, owns, privilege_on, schema_privilege
 from discreet.guard.access.dependents import (
     base_tables,
     dependents_failure,
@@ -472,10 +472,16 @@ def _need_unique(target: Relation, columns: tuple[str, ...]) -> None:
         )
 
 
-def _need_references(change: AuthorityChange, target: Relation, columns: Iterable[str]) -> None:
+def _need_references(change: AuthorityChange, target: Relation, columns: Sequence[str]) -> None:
     for name in columns:
         decision = privilege_on(
             change.authority, change.role, target, Privilege.REFERENCES, column=name
         )
         if not decision:
             raise AccessDenied(f"permission denied for table {target.name}", reason=decision.reason)
+    for name in sorted(masked_columns(change.authority, change.role, target) & set(columns)):
+        raise AccessDenied(
+            f'a foreign key cannot reference column "{name}" of table {target.name}',
+            reason="its values are masked for you: the key would check them, and ON UPDATE CASCADE copy them",
+            hint="Ask the owner of the table to create the foreign key, or reference another column.",
+        )

@@ -14,13 +14,11 @@ from discreet.errors import AccessDenied, StatementFailed
 from discreet.guard.access.authority import (
     PUBLIC,
     Authority,
-    ColumnMask,
     Relation,
     RowPolicy,
     Subject,
 )
 from discreet.guard.access.decide import has_privs_of, is_superuser
-from discreet.guard.access.reach import reach
 from discreet.guard.rewrite.adapt import make_total
 from discreet.guard.rewrite.allowed import check_allowed
 from discreet.guard.rewrite.analysis import ExpressionContext, StatementAnalysis, infer_type
@@ -42,17 +40,6 @@ def is_exempt(authority: Authority, role: str, relation: Relation) -> bool:
     if found is not None and found.bypassrls:
         return True
     return has_privs_of(authority, role, relation.owner) and not relation.force_row_security
-
-
-def mask_of(authority: Authority, role: str, relation: Relation, column: str) -> ColumnMask | None:
-    """Return the mask that `role` sees instead of a column; owners and superusers see the column."""
-    if is_superuser(authority, role):
-        return None
-    if has_privs_of(authority, role, relation.owner) and not relation.force_row_security:
-        return None
-    roles = {PUBLIC, *reach(authority, role, "inherit")}
-    masks = (mask for mask in relation.masks if mask.column == column)
-    return next((mask for mask in masks if roles & set(mask.roles)), None)
 
 
 def require_filtering(reading: StatementAnalysis, relation: Relation, what: str) -> None:
@@ -88,15 +75,6 @@ def policies_on(
         return ()
     return tuple(
         policy for policy in relation.policies if _policy_applies(authority, role, policy, right)
-    )
-
-
-def masked_columns(authority: Authority, role: str, relation: Relation) -> frozenset[str]:
-    """Return the columns of which `role` sees only a mask."""
-    return frozenset(
-        column.name
-        for column in relation.columns
-        if mask_of(authority, role, relation, column.name) is not None
     )
 
 

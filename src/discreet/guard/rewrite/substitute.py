@@ -10,14 +10,13 @@ from sqlglot import exp
 from discreet.engines.databases.database import EngineTraits
 from discreet.errors import AccessDenied, StatementFailed
 from discreet.guard.access.authority import Name, Privilege, Relation
-from discreet.guard.access.decide import any_column_privilege, privilege_on
+from discreet.guard.access.decide import any_column_privilege, mask_of, privilege_on
 from discreet.guard.access.names import KIND_NAMES
 from discreet.guard.rewrite.adapt import adapt
 from discreet.guard.rewrite.allowed import unsupported_feature
 from discreet.guard.rewrite.joins import COMMON, ENTRY, LABEL, TUPLE_CLASS, relation_fields
 from discreet.guard.rewrite.permitted import Source, TouchedRelation
 from discreet.guard.rewrite.policies import (
-    mask_of,
     parse_stored,
     require_filtering,
     row_condition,

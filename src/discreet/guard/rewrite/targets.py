@@ -10,13 +10,13 @@ from sqlglot import exp
 
 from discreet.errors import AccessDenied, StatementFailed
 from discreet.guard.access.authority import Privilege, Relation, RelationColumn
-from discreet.guard.access.decide import any_column_privilege, privilege_on
+from discreet.guard.access.decide import any_column_privilege, masked_columns, privilege_on
 from discreet.guard.access.names import KIND_NAMES
 from discreet.guard.rewrite.allowed import unsupported_feature
 from discreet.guard.rewrite.analysis import ExpressionContext
 from discreet.guard.rewrite.joins import relation_fields, resolve_relation
 from discreet.guard.rewrite.permitted import TouchedRelation
-from discreet.guard.rewrite.policies import is_exempt, masked_columns, row_condition
+from discreet.guard.rewrite.policies import is_exempt, row_condition
 from discreet.guard.rewrite.scope import RangeTableEntry, Scope, visible_fields
 from discreet.guard.rewrite.substitute import deciding_column
 from discreet.sql import build

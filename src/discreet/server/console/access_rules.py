@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from discreet.answer.wording import format_amounts
 from discreet.formatting import join_names
 from discreet.guard.access.authority import Authority, Privilege, Relation
-from discreet.guard.access.decide import any_column_privilege, budgets_on, privilege_on
+from discreet.guard.access.decide import any_column_privilege, budgets_on, mask_of, privilege_on
 from discreet.guard.access.reach import is_superuser
-from discreet.guard.rewrite.policies import is_exempt, mask_of, policies_on
+from discreet.guard.rewrite.policies import is_exempt, policies_on
 
 _WRITES = (Privilege.INSERT, Privilege.UPDATE, Privilege.DELETE)
 

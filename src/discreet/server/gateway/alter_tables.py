@@ -160,6 +160,7 @@ def _change_physical(
     made = after.relations[key]
     if old.multilevel:
         _require_blind(statement)
+        _require_same_key(old, made)
     for action in statement.actions:
         if isinstance(action, objects.RenameColumn):
             _rename_physical(session, old, action)
@@ -237,6 +238,16 @@ def _require_blind(statement: AlterTable) -> None:
                 "cells fit them would reveal cells of other levels",
                 hint="Add the column without constraints, or create another table.",
             )
+
+
+def _require_same_key(old: Relation, made: Relation) -> None:
+    """Refuse a table with labels without its primary key, whose label the rows of each level have."""
+    if len(made.primary_key) != len(old.primary_key):
+        raise StatementFailed(
+            "0A000",
+            f'table "{old.name}" has labels, so its primary key cannot be dropped',
+            hint="Create another table, and copy what you may see into it.",
+        )
 
 
 def _rename_physical(

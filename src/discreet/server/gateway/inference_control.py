@@ -19,12 +19,12 @@ from discreet.guard.access.authority import (
     Relation,
     Subject,
 )
-from discreet.guard.access.decide import any_privilege, reach
+from discreet.guard.access.decide import any_privilege, masked_columns, reach
 from discreet.guard.rewrite.authorize import authorize_query, relations_of
 from discreet.guard.rewrite.bind import bind_query
 from discreet.guard.rewrite.confirm import confirm_query
 from discreet.guard.rewrite.permitted import PermittedQuery
-from discreet.guard.rewrite.policies import has_policies, masked_columns
+from discreet.guard.rewrite.policies import has_policies
 from discreet.guard.statements.statement import Statement
 from discreet.server.gateway.answer_history import AnswerHistory, AuditedQuestion
 from discreet.server.gateway.audit import AuditDraft

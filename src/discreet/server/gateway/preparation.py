@@ -119,6 +119,8 @@ def renew_statement(
         _draft_audit(plan, note)
         return prepared
     again = prepare_statement(session, prepared.statement, prepared.parameters, note)
+    if isinstance(again.plan, InnerPlan):  # COPY and DECLARE are the statement of the query inside
+        again = again.plan.prepared
     if again.fields != prepared.fields:
         raise StatementFailed("0A000", "cached plan must not change result type")
     return again

@@ -36,8 +36,8 @@ from discreet.engines.duckdb.served import ServedDuckDB
 from discreet.engines.engine import ArrowTable
 from discreet.errors import AccessDenied, EngineFailed, StatementFailed
 from discreet.guard.access.authority import Allowance, Authority, Relation, Subject
+from discreet.guard.access.decide import masked_columns
 from discreet.guard.rewrite.authorize import relations_of
-from discreet.guard.rewrite.policies import masked_columns
 from discreet.learning.model_order import ModelTerms, order_model
 from discreet.policy import model
 from discreet.policy.answer_model import BudgetPolicy, WorkloadPolicy
