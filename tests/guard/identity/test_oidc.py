@@ -18,6 +18,7 @@ from tests.identity_provider import CLIENT, IdentityProvider, run_identity_provi
 from discreet.errors import LoginFailed, StoreFailed, WrongUsage
 from discreet.guard.access.authority import DatabaseRole
 from discreet.guard.identity.authenticator import ScramChallenge, TokenChallenge
+from discreet.guard.identity.certificates import map_certificate
 from discreet.guard.identity.oidc import InvalidToken, OidcProvider, TokenVerifier
 
 if TYPE_CHECKING:
@@ -255,3 +256,19 @@ def test_an_answer_that_is_not_even_http_is_an_outage(own_key):
         with pytest.raises(StoreFailed, match="does not answer"):
             TokenVerifier(OidcProvider(place, CLIENT)).verify(token)
         thread.join()
+
+
+def test_an_outage_is_one_also_between_two_looks_at_the_provider(own_key):
+    verifier = TokenVerifier(OidcProvider("http://localhost:9", CLIENT))
+    token = jwt.encode({"sub": "x"}, own_key, algorithm="RS256")
+    for _ in range(3):  # it is asked once only
+        with pytest.raises(StoreFailed):
+            verifier.verify(token)
+
+
+def test_a_user_with_a_certificate_is_not_whom_the_provider_calls_so(provider, identity):
+    map_certificate(identity.documents, "bob", "email:bob@clinic.example")
+    authenticator = identity.authenticator(provider=settings_for(provider))
+    with pytest.raises(LoginFailed):
+        authenticator.check_token(identity.client("", protocol="http"), provider.token("bob"))
+    assert identity.decisions[-1].reason == "this user logs in by certificate"

@@ -130,7 +130,11 @@ class TokenVerifier:
             if not is_known and now - self._tried >= _RETRY_SECONDS:
                 self._tried = now
                 self._keys, self._looked = self._fetch_keys(), now
-            if name not in self._keys or now - self._looked >= _KEYS_SECONDS:
+            if now - self._looked >= _KEYS_SECONDS:  # not the fault of who sends the token
+                raise StoreFailed(
+                    "The identity provider did not answer a moment ago. Try again soon."
+                )
+            if name not in self._keys:
                 raise InvalidToken("the provider has no such key")
             return self._keys[name]
 

@@ -303,6 +303,8 @@ class RuleAuthenticator:
         # Those who name users at the provider must not thereby become one who was made here.
         if found.user in provider.password_users or self._has_password(found.user):
             raise InvalidToken("this user logs in by password")
+        if mapped_names(self._documents, self._account_key(found.user)) is not None:
+            raise InvalidToken("this user logs in by certificate")
         if provider.groups and found.groups.isdisjoint(provider.groups):
             raise InvalidToken("the token's user is in none of the groups")
         if found.user not in self._authority().roles and provider.create_users and self._groups:
