@@ -19,6 +19,7 @@ from discreet.errors import MissingExtra, StoreFailed, WrongUsage
 # Signatures that only the provider can make: with HS256, every verifier could.
 _ALGORITHMS = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "EdDSA")
 _LONGEST_TOKEN = 32_768
+_LONGEST_NAME = 63  # bytes
 _MOST_BYTES = 1 << 20  # of a document of the provider
 _LEEWAY_SECONDS = 30  # between its clock and ours
 _KEYS_SECONDS = 300.0  # for which its keys are believed
@@ -116,7 +117,7 @@ class TokenVerifier:
     def _read_claims(self, claims: Mapping[str, Any]) -> TokenSubject:
         provider = self._provider
         user, groups = claims.get(provider.user_claim), claims.get(provider.groups_claim, [])
-        if not isinstance(user, str) or not user or not user.isprintable():
+        if not isinstance(user, str) or not _is_name(user):
             raise InvalidToken(f"the token has no usable claim {provider.user_claim}")
         if not isinstance(groups, list) or not all(isinstance(name, str) for name in groups):
             raise InvalidToken(f"the claim {provider.groups_claim} is no list of names")
@@ -179,6 +180,12 @@ class _NoRedirects(urllib.request.HTTPRedirectHandler):
         self, req: Any, fp: Any, code: int, msg: str, headers: Any, newurl: str
     ) -> None:
         del req, fp, code, msg, headers, newurl
+
+
+def _is_name(text: str) -> bool:
+    """Whether a claim can be a user's name: one that is not taken for another's, nor longer than PostgreSQL's."""
+    is_plain = text.isprintable() and text == text.strip()
+    return bool(text) and is_plain and len(text.encode()) <= _LONGEST_NAME
 
 
 def _require_secure(address: str) -> None:
