@@ -12,6 +12,7 @@ import pytest
 
 from discreet.errors import InvalidKey, WrongUsage
 from discreet.guard.vault.key_services import (
+    KEY_SERVICES,
     KeyServiceAddress,
     create_server_key,
     read_server_key,
@@ -136,3 +137,18 @@ def test_a_missing_option_is_named(tmp_path):
         create_server_key(
             tmp_path / "key", KeyServiceAddress("pkcs11:token=clinic;object=discreet")
         )
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "pkcs11:token=clinic?pin-value=47110815",
+        "pkcs11:token=clinic;object=discreet?pin-value=47110815",
+        "pkcs11:token=clinic;pin-value=47110815;object=discreet",
+    ],
+)
+def test_a_pin_in_an_address_is_refused_and_not_repeated(text: str):
+    opening = KEY_SERVICES.get("pkcs11").open(KeyServiceAddress(text))
+    with pytest.raises(WrongUsage, match="pin_file") as failed, opening:
+        pass
+    assert "47110815" not in str(failed.value)

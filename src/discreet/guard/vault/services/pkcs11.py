@@ -91,12 +91,20 @@ def open_token(address: KeyServiceAddress) -> Generator[Pkcs11Key]:
 
 
 def _parse_address(text: str) -> dict[str, str]:
+    """Return token and object of an address, which is not repeated in an error: it might hold a PIN."""
+    if "pin-value" in text:
+        raise WrongUsage(
+            "The address in key_service holds a PIN, which others could read. Take it out, and write it "
+            "into a file of its own: options: {pin_file: …}"
+        )
     parts: dict[str, str] = {}
     for part in text.partition(":")[2].partition("?")[0].split(";"):
         name, _, value = part.partition("=")
         parts[name] = value
     if not parts.get("token") or not parts.get("object"):
-        raise WrongUsage(f"'{text}' names no token and key. Write pkcs11:token=TOKEN;object=KEY.")
+        raise WrongUsage(
+            "The address in key_service names no token and key. Write pkcs11:token=TOKEN;object=KEY."
+        )
     return {name: unquote(parts[name]) for name in ("token", "object")}
 
 
