@@ -58,6 +58,30 @@ def test_a_decision_that_rests_on_a_setting_is_not_for_other_sessions(server, co
     assert first.session.run(prepared).table.column(0).to_pylist() == [2]
 
 
+def test_a_statement_with_numbers_of_a_sequence_is_decided_and_noted_at_each_run(server, connect):
+    admin = connect(server)
+    admin.run("CREATE USER app; CREATE TABLE t (id int, tenant text); GRANT SELECT ON t TO app")
+    admin.run("INSERT INTO t VALUES (1, 'one'), (2, 'two'); CREATE SEQUENCE s")
+    admin.run("GRANT ALL ON SEQUENCE s TO app; ALTER TABLE t ENABLE ROW LEVEL SECURITY")
+    admin.run("CREATE POLICY p ON t USING (tenant = current_setting('application_name'))")
+    user = connect(server, "app", application_name="one")
+    user.run("SELECT nextval('s')")
+    prepared = user.session.prepare(user.session.split("SELECT currval('s'), id FROM t")[0])
+    seen: list[object] = []
+    for name in ("one", "two"):
+        user.run(f"SET application_name = '{name}'")
+        seen += user.session.run(prepared).table.column(1).to_pylist()
+        *_, last = (entry.event for entry in server.server.journal.entries())
+        seen.append("public.t" in last.reads)
+    assert seen == [1, True, 2, True]
+    admin.run("DROP POLICY p ON t; CREATE POLICY p ON t USING (id = 1)")
+    for _ in range(2):
+        prepared = user.session.prepare(user.session.split("SELECT currval('s'), id FROM t")[0])
+        user.session.run(prepared)
+        *_, last = (entry.event for entry in server.server.journal.entries())
+        assert set(last.reads.get("public.t", ())) >= {"id"}
+
+
 def test_time_goes_on_in_policies_and_views(server, connect, monkeypatch):
     admin = connect(server)
     admin.run("CREATE USER u; CREATE TABLE t (id int, until timestamp); GRANT SELECT ON t TO u")

@@ -114,9 +114,10 @@ def renew_statement(
         )
     if not hasattr(plan, "basis"):
         return prepared
-    is_passing = isinstance(plan, (RowsPlan, WritePlan)) and plan.permitted.is_passing
+    decided: Any = plan.inner.plan if isinstance(plan, NumberPlan) else plan
+    is_passing = isinstance(decided, (RowsPlan, WritePlan)) and decided.permitted.is_passing
     if plan.basis.is_unchanged(decision_basis(session)) and not is_passing:
-        _draft_audit(plan, note)
+        _draft_audit(decided, note)
         return prepared
     again = prepare_statement(session, prepared.statement, prepared.parameters, note)
     if isinstance(again.plan, InnerPlan):  # COPY and DECLARE are the statement of the query inside
