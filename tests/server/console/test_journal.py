@@ -12,6 +12,7 @@ from tests.server.console.test_ask import ask
 from discreet.guard.journal.keys import load_public_key
 from discreet.guard.journal.proofs import is_proven, read_proof
 from discreet.guard.journal.search import EntryFilter
+from discreet.server.console import journal as journal_page
 
 if TYPE_CHECKING:
     import httpx
@@ -93,3 +94,11 @@ def test_statements_that_are_markup_are_shown_as_text(console: Console):
         page = client.get("/journal", params={"user": "clerk"}).text
     assert "<script>alert(2)" not in page
     assert "&lt;script&gt;alert(2)" in page
+
+
+def test_an_export_is_never_cut_in_silence(console: Console, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(journal_page, "MOST_EXPORTED", 1)
+    with console.sign_in("admin") as client:
+        answer = send(client, "export")
+    assert answer.status_code == 400
+    assert "more than 1 entries match" in answer.text

@@ -43,7 +43,13 @@ def send_entries(asked: ConsoleRequest) -> Response:
     asked.require_superuser("export the journal")
     wanted = _read_filter(asked.form)
     asked.server.audit.record_act(asked.session.client, "console: exported the journal")
-    found = islice(asked.server.journal.entries(wanted), MOST_EXPORTED)
+    found = list(islice(asked.server.journal.entries(wanted), MOST_EXPORTED + 1))
+    if len(found) > MOST_EXPORTED:  # a part would look like all of it
+        raise StatementFailed(
+            "54000",
+            f"more than {MOST_EXPORTED:,} entries match",
+            hint="Choose a shorter time, or export with `discreet journal export`, which has no such limit.",
+        )
     lines = [json.dumps(entry.to_plain(), sort_keys=True) for entry in found]
     return _send_file("".join(f"{line}\n" for line in lines), "journal.jsonl")
 
