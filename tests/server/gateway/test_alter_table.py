@@ -102,6 +102,15 @@ def test_a_table_with_labels_reveals_nothing_by_a_change_of_its_form(admin, conn
     fails(admin, "SECURITY LABEL FOR mls ON TABLE w IS 'cells'", "0A000")
 
 
+def test_a_new_column_takes_no_numbers_of_a_sequence_of_another(admin):
+    admin.run("CREATE SEQUENCE s; GRANT CREATE ON SCHEMA public TO bob")
+    admin.bob.run("CREATE TABLE own (id int); INSERT INTO own VALUES (1), (2)")
+    fails(admin.bob, "ALTER TABLE own ADD COLUMN n int DEFAULT nextval('s')", "42501")
+    assert admin.rows("SELECT nextval('s')") == [(1,)]
+    admin.bob.run("ALTER TABLE own ADD COLUMN n serial")
+    assert sorted(admin.rows("SELECT n FROM own")) == [(1,), (2,)]
+
+
 def test_a_temporary_table_is_the_sessions_own_and_deceives_no_rule(admin, connect):
     admin.run("CREATE TABLE staff (id int); CREATE TABLE t (a int); GRANT ALL ON t TO bob")
     admin.run("INSERT INTO staff VALUES (1); GRANT SELECT ON staff TO bob")

@@ -15,7 +15,14 @@ from discreet.engines.render import (
 )
 from discreet.errors import StatementFailed
 from discreet.guard.access.apply import apply
-from discreet.guard.access.authority import TEMPORARY, Authority, Name, Relation, RelationColumn
+from discreet.guard.access.authority import (
+    TEMPORARY,
+    Authority,
+    Name,
+    Privilege,
+    Relation,
+    RelationColumn,
+)
 from discreet.guard.access.names import find_relation, look_up_relation
 from discreet.guard.access.sequences import default_sequence
 from discreet.guard.integrity.changes import new
@@ -37,7 +44,7 @@ from discreet.server.gateway import engine_effects
 from discreet.server.gateway.audit import AuditDraft
 from discreet.server.gateway.encrypted_columns import stored_relation
 from discreet.server.gateway.policy_tables import find_policy_table
-from discreet.server.gateway.sequences import number_series, start_sequences
+from discreet.server.gateway.sequences import number_series, require_usage, start_sequences
 from discreet.server.gateway.session_state import SessionState
 from discreet.server.gateway.shown_views import is_shown
 from discreet.server.session import Notice, Outcome
@@ -314,6 +321,7 @@ def _number_rows(
     sequence = after.relations.get(default_sequence(column) or ("", ""))
     if sequence is None:
         return None
+    require_usage(session, sequence, Privilege.USAGE, Privilege.UPDATE)
     counted = build.select(
         build.alias_as(build.count_star(), "n"), source=build.table(*old.physical)
     )
