@@ -178,6 +178,14 @@ def test_a_user_with_a_password_is_not_whom_the_provider_calls_so(provider, iden
     assert identity.decisions[-1].reason == "this user logs in by password"
 
 
+def test_no_token_opens_a_superuser(provider, identity):
+    identity.roles["root"] = DatabaseRole("root", login=True, superuser=True)
+    authenticator = identity.authenticator(provider=settings_for(provider))
+    with pytest.raises(LoginFailed):
+        authenticator.check_token(identity.client("", protocol="http"), provider.token("root"))
+    assert identity.decisions[-1].reason == "superusers log in by password or certificate"
+
+
 def test_who_is_asked_for_a_token_depends_on_no_ones_being_a_user(provider, identity):
     settings = settings_for(provider, password_users=("alice", "ghost"))
     authenticator = identity.authenticator(provider=settings)

@@ -305,6 +305,9 @@ class RuleAuthenticator:
             raise InvalidToken("this user logs in by password")
         if mapped_names(self._documents, self._account_key(found.user)) is not None:
             raise InvalidToken("this user logs in by certificate")
+        role = self._authority().roles.get(found.user)
+        if role is not None and role.superuser:
+            raise InvalidToken("superusers log in by password or certificate")
         if provider.groups and found.groups.isdisjoint(provider.groups):
             raise InvalidToken("the token's user is in none of the groups")
         if found.user not in self._authority().roles and provider.create_users and self._groups:
