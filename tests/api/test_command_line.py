@@ -57,6 +57,7 @@ OPTIONS_ONLY = {
     "": {
         "json": "Python has `to_dict()`",
         "report": "Python has `discreet.write_report`",
+        "format": "what a CI system reads from standard output; Python has `to_dict()`",
     },
     "anonymize": {"replay": "repeats a command from its manifest"},
     "ask": {

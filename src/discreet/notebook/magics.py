@@ -38,8 +38,10 @@ class QuestionMagics(Magics):
     @argument("--epsilon", help="what the question of the cell may cost")
     @argument("--delta", default="0", help="the delta of the question; 0 when not given")
     @argument("--explain", action="store_true", help="show price and error instead of asking: free")
-    @argument("--into", help="the name that the answer gets in the notebook")
-    @line_cell_magic  # pyright: ignore[reportUntypedFunctionDecorator]
+    @argument(  # pyright: ignore[reportUntypedFunctionDecorator] -- IPython has no types here
+        "--into", help="the name that the answer gets in the notebook"
+    )
+    @line_cell_magic
     def discreet(self, line: str, cell: str | None = None) -> Any:
         """Open a table (`%discreet SOURCE --policy FILE`), show its budget (`%discreet`) or ask it (`%%discreet --epsilon E`)."""
         given = parse_argstring(self.discreet, line)

@@ -13,7 +13,6 @@ SELECT d::date FROM generate_series('2020-01-31'::date, '2020-03-31'::date, inte
 SELECT count(*) FROM generate_series(timestamp '2020-01-01', timestamp '2020-01-02', '1 hour') h
 SELECT * FROM generate_series(1, 2, 0)
 SELECT * FROM generate_series('a', 'b')
-SELECT * FROM generate_series(name, name) FROM emp
 SELECT u FROM unnest(ARRAY[3, 1, NULL]) u
 SELECT * FROM unnest(ARRAY[1, 2], '{a}'::text[]) AS t (x, y)
 SELECT unnest FROM unnest('{a,b}'::text[])

@@ -68,14 +68,14 @@ def test_statements_end_before_the_memory_does(open_server, connect, monkeypatch
     admin.run(f"INSERT INTO n {NUMBERS}")
     # Memory that grows without end, once the statement runs.
     grown = itertools.count(1 << 40, 1 << 39)
-    read = DuckDBConnection.query
+    read = DuckDBConnection.run
     is_short = threading.Event()
 
-    def query(self, *args, **options):
+    def run(self, *args, **options):
         is_short.set()
         return read(self, *args, **options)
 
-    monkeypatch.setattr(DuckDBConnection, "query", query)
+    monkeypatch.setattr(DuckDBConnection, "run", run)
     monkeypatch.setattr(
         memory_monitor, "used_memory", lambda: next(grown) if is_short.is_set() else 0
     )
